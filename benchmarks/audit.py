@@ -84,7 +84,8 @@ def run_way(way: str, folder: Path, rounds: int) -> dict[str, Any]:
     best: dict[str, Any] = {}
     for _ in range(rounds):
         printed, fault = run_once(
-            make_command("audit.py", "--way", way, "--folder", str(folder)), seconds=_SECONDS
+            make_command("audit.py", "--way", way, "--folder", str(folder)),
+            seconds=_SECONDS,
         )
         if fault:
             raise SystemExit(f"{way}: {fault}")
@@ -110,16 +111,26 @@ def main() -> None:
     print_machine(machine)
     with tempfile.TemporaryDirectory() as few, tempfile.TemporaryDirectory() as many:
         make_folder(Path(few), arguments.urls)
-        make_folder(Path(many), arguments.urls, max(1, arguments.urls // _SITEMAPS_OF_REPORT))
+        make_folder(
+            Path(many), arguments.urls, max(1, arguments.urls // _SITEMAPS_OF_REPORT)
+        )
         folders = {"walk": few, "audit": few, "report": many}
         results = {
-            way: run_way(way, Path(folder), arguments.rounds) for way, folder in folders.items()
+            way: run_way(way, Path(folder), arguments.rounds)
+            for way, folder in folders.items()
         }
     names = ("urls", "seconds", "cpu", "megabytes")
-    rows = [(way, *(round(each[name], 2) for name in names)) for way, each in results.items()]
-    print_table("an audit over its walk", ("way", "URLs", "seconds", "CPU s", "MB"), rows)
+    rows = [
+        (way, *(round(each[name], 2) for name in names))
+        for way, each in results.items()
+    ]
+    print_table(
+        "an audit over its walk", ("way", "URLs", "seconds", "CPU s", "MB"), rows
+    )
     figures = {
-        f"{way}/{name}": value for way, each in results.items() for name, value in each.items()
+        f"{way}/{name}": value
+        for way, each in results.items()
+        for name, value in each.items()
     }
     figures["audit/megabytes over the walk"] = (
         results["audit"]["megabytes"] - results["walk"]["megabytes"]

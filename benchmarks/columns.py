@@ -62,7 +62,9 @@ def measure(way: str, folder: str, urls: int) -> tuple[float, float]:
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode or int(said[0]) != urls:
-        raise SystemExit(f"{way}: {said[:1]} of {urls} URLs, exit code {child.returncode}")
+        raise SystemExit(
+            f"{way}: {said[:1]} of {urls} URLs, exit code {child.returncode}"
+        )
     kilobyte = 1 if sys.platform == "darwin" else 1024
     return float(said[1]), usage.ru_maxrss * kilobyte / 1e6
 
@@ -83,10 +85,19 @@ def main() -> None:
         number = asyncio.run(run(*arguments.run))
         print(number, time.process_time() - begin)
         return
-    found: dict[str, list[tuple[float, float]]] = {way: [] for way in (*LOOPS, *FORMATS)}
+    found: dict[str, list[tuple[float, float]]] = {
+        way: [] for way in (*LOOPS, *FORMATS)
+    }
     with tempfile.TemporaryDirectory() as folder:
         # By a process of its own: the system counts the memory of this one for its children.
-        write = [sys.executable, __file__, "--write", folder, "--urls", str(arguments.urls)]
+        write = [
+            sys.executable,
+            __file__,
+            "--write",
+            folder,
+            "--urls",
+            str(arguments.urls),
+        ]
         subprocess.run(write, check=True)
         for _ in range(arguments.rounds):
             for way, measured in found.items():

@@ -31,10 +31,14 @@ READERS = {
     "kept": Contestant("ours:keep", "sitemapreader", ALL),
     "streaming": Contestant("ours:stream", "sitemapreader", ALL),
     "scrapy": Contestant("scrapy_sitemap:read", "scrapy", URLSET | INDEX | GZIP),
-    "usp": Contestant("ultimate:read", "ultimate-sitemap-parser", URLSET | FEEDS | TEXT),
+    "usp": Contestant(
+        "ultimate:read", "ultimate-sitemap-parser", URLSET | FEEDS | TEXT
+    ),
     "crawlee": Contestant("crawlee_sitemap:read", "crawlee", TREES),
     "advertools": Contestant("advertools_sitemap:read", "advertools", TREES | GZIP),
-    "trafilatura": Contestant("trafilatura_sitemap:read", "trafilatura", TREES | GZIP | TEXT),
+    "trafilatura": Contestant(
+        "trafilatura_sitemap:read", "trafilatura", TREES | GZIP | TEXT
+    ),
     "fastfeedparser": Contestant("feeds:read_fast", "fastfeedparser", FEEDS),
     "fastfeedparser, lean": Contestant("feeds:read_lean", "fastfeedparser", FEEDS),
     "feedparser": Contestant("feeds:read_all", "feedparser", FEEDS),
@@ -42,7 +46,9 @@ READERS = {
     "expat, tokens only": Contestant("bounds:make_tokens", "", TREES | FEEDS),
     "ET.XMLPullParser": Contestant("bounds:pull", "", TREES | FEEDS),
     "ET.fromstring": Contestant("bounds:build_tree", "", TREES | FEEDS),
-    "defusedxml.iterparse": Contestant("bounds:iterate_defused", "defusedxml", TREES | FEEDS),
+    "defusedxml.iterparse": Contestant(
+        "bounds:iterate_defused", "defusedxml", TREES | FEEDS
+    ),
 }
 """Who reads from memory; the last five are bounds, and no peers."""
 

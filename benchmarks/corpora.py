@@ -75,7 +75,9 @@ def write_alternates(random: Random, url: str, number: int) -> str:
 def write_video(random: Random, url: str, number: int) -> str:
     """Write a video with the fields that are common."""
     del url
-    tags = "".join(f"      <video:tag>{random.choice(WORDS)}</video:tag>\n" for _ in range(3))
+    tags = "".join(
+        f"      <video:tag>{random.choice(WORDS)}</video:tag>\n" for _ in range(3)
+    )
     return (
         "    <video:video>\n"
         f"      <video:thumbnail_loc>https://cdn.example.com/thumbs/{number}.jpg"

@@ -41,14 +41,21 @@ class _NameServer(asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, address: Any) -> None:
         answer = data[:2] + _NO_SUCH_NAME + data[4:]
-        asyncio.get_running_loop().call_later(self._seconds, self._send, answer, address)
+        asyncio.get_running_loop().call_later(
+            self._seconds, self._send, answer, address
+        )
 
 
-async def walk_dead(names: int, resolver: AbstractResolver) -> tuple[float, Counter[str]]:
+async def walk_dead(
+    names: int, resolver: AbstractResolver
+) -> tuple[float, Counter[str]]:
     """Walk over sites whose names do not exist; return the seconds and the reasons."""
     begin = time.monotonic()
     sites = (f"http://dead{number}.test/" for number in range(names))
-    async with HttpFetcher(resolver=resolver) as fetcher, walk_many(sites, fetcher=fetcher) as run:
+    async with (
+        HttpFetcher(resolver=resolver) as fetcher,
+        walk_many(sites, fetcher=fetcher) as run,
+    ):
         async for _ in run.rows():
             pass
     await resolver.close()
@@ -67,7 +74,9 @@ async def measure(names: int, seconds: float) -> None:
     }
     for name, make in resolvers.items():
         taken, reasons = await walk_dead(names, make())
-        print(f"{name:<8} {names} names of {seconds:g} s: {taken:.1f} s, {dict(reasons)}")
+        print(
+            f"{name:<8} {names} names of {seconds:g} s: {taken:.1f} s, {dict(reasons)}"
+        )
     server.close()
 
 

@@ -152,8 +152,14 @@ def build(generator: Generator, workshop: Workshop, *files: Mapping[str, str]) -
 
 
 def _run(command: list[str], folder: Path, path: str = os.defpath) -> None:
-    environment = {**_QUIET, "PATH": f"{path}:{os.environ['PATH']}", "HOME": str(folder)}
-    given = {name: value for name, value in os.environ.items() if "proxy" in name.lower()}
+    environment = {
+        **_QUIET,
+        "PATH": f"{path}:{os.environ['PATH']}",
+        "HOME": str(folder),
+    }
+    given = {
+        name: value for name, value in os.environ.items() if "proxy" in name.lower()
+    }
     try:
         ended = subprocess.run(
             [*_NICE, *command],
@@ -192,7 +198,9 @@ def _install_from_npm(generator: Generator, folder: Path, is_there: bool) -> Wor
     return _make_workshop(site, (), str(site / "node_modules" / ".bin"))
 
 
-def _install_from_debian(generator: Generator, folder: Path, is_there: bool) -> Workshop:
+def _install_from_debian(
+    generator: Generator, folder: Path, is_there: bool
+) -> Workshop:
     root, archives = folder / "root", folder / "archives"
     if not is_there:
         (archives / "partial").mkdir(parents=True)
@@ -201,8 +209,19 @@ def _install_from_debian(generator: Generator, folder: Path, is_there: bool) -> 
             "Dir::Cache::archives": str(archives),
             "Debug::NoLocking": "1",
         }
-        words = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
-        get = ["apt-get", "-y", "--download-only", "--no-install-recommends", *words, "install"]
+        words = [
+            word
+            for name, value in options.items()
+            for word in ("-o", f"{name}={value}")
+        ]
+        get = [
+            "apt-get",
+            "-y",
+            "--download-only",
+            "--no-install-recommends",
+            *words,
+            "install",
+        ]
         _run([*get, *generator.packages], folder)
         for archive in sorted(archives.glob("*.deb")):
             _run(["dpkg", "-x", str(archive), str(root)], folder)

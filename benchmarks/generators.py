@@ -76,7 +76,9 @@ class StaticHost(SimpleHTTPRequestHandler):
             return str(page)
         return f"{file}/" if path.endswith("/") else str(file)
 
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+    def send_error(
+        self, code: int, message: str | None = None, explain: str | None = None
+    ) -> None:
         """Send the error page of the site."""
         page = Path(self.directory, "404.html")
         if code != HTTPStatus.NOT_FOUND or not page.is_file():
@@ -174,7 +176,9 @@ def _list_findings(generator: Generator, findings: Iterable[Row]) -> Iterator[st
     for each in findings:
         code = each.rule.code
         if code not in generator.true.keys() | _ABOUT_US:
-            shown = " ".join(f"{hit.url} {hit.detail}".strip() for hit in each.examples[:2])
+            shown = " ".join(
+                f"{hit.url} {hit.detail}".strip() for hit in each.examples[:2]
+            )
             yield f"{each.severity} {code} {each.count} {shown}"
 
 
@@ -183,7 +187,9 @@ def follow(result: Result, host: dict[str, str], state: Path, first: bool) -> No
     generator = result.generator
     changes: dict[str, set[str]] = {"new": set(), "changed": set()}
     memory = State(state, confirm_after=timedelta(0))
-    with walk_sync(generator.base, state=memory, changes=True, map_hosts=host) as entries:
+    with walk_sync(
+        generator.base, state=memory, changes=True, map_hosts=host
+    ) as entries:
         for entry in entries:
             changes[str(entry.change)].add(entry.loc)
         unlisted = {row.loc for row in entries.unlisted()}
@@ -234,12 +240,18 @@ def main() -> None:
     """Check the generators, and print a table."""
     table = load_generators()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(table)}")
-    parser.add_argument("--cache", type=Path, help="folder of the installations, which is kept")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(table)}"
+    )
+    parser.add_argument(
+        "--cache", type=Path, help="folder of the installations, which is kept"
+    )
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     if unknown := {*arguments.names} - table.keys():
-        parser.error(f"there is no {', '.join(unknown)}: choose from {', '.join(table)}")
+        parser.error(
+            f"there is no {', '.join(unknown)}: choose from {', '.join(table)}"
+        )
     with tempfile.TemporaryDirectory(prefix="generators-") as temporary:
         cache = (arguments.cache or Path(temporary)).resolve()
         results = []

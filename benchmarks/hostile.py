@@ -134,13 +134,16 @@ def escaped_urls() -> Pages:
     rules = (f"Disallow: /*%61{n}" for n in count())
     path = "%41" * 2_700
     return with_robots(
-        [*islice(rules, 20_000), "Disallow: /A"], (f"{SITE}{path}{n}" for n in range(20_000))
+        [*islice(rules, 20_000), "Disallow: /A"],
+        (f"{SITE}{path}{n}" for n in range(20_000)),
     )
 
 
 def many_robots() -> Pages:
     """A group for each of thousands of robots."""
-    return with_robots((f"User-agent: r{n}\nDisallow: /" for n in count()), [f"{SITE}a.xml"])
+    return with_robots(
+        (f"User-agent: r{n}\nDisallow: /" for n in count()), [f"{SITE}a.xml"]
+    )
 
 
 def odd_lines() -> Pages:
@@ -150,7 +153,9 @@ def odd_lines() -> Pages:
 
 def sitemap_lines() -> Pages:
     """One Sitemap line, again and again."""
-    return {f"{SITE}robots.txt": gzip.compress(fill("sitemap: a" for _ in count()).encode())}
+    return {
+        f"{SITE}robots.txt": gzip.compress(fill("sitemap: a" for _ in count()).encode())
+    }
 
 
 def link_headers() -> Pages:
@@ -165,7 +170,9 @@ def link_headers() -> Pages:
 
 def long_children() -> Pages:
     """Two indexes, with children that no server takes."""
-    pages: Pages = {f"{SITE}robots.txt": f"Sitemap: {SITE}i.xml\nSitemap: {SITE}j.xml".encode()}
+    pages: Pages = {
+        f"{SITE}robots.txt": f"Sitemap: {SITE}i.xml\nSitemap: {SITE}j.xml".encode()
+    }
     for name in "ij":
         locs = (f"{SITE}{name}/{'x' * 64_800}/{n}.xml" for n in range(3_500))
         pages[f"{SITE}{name}.xml"] = write_index(locs)
@@ -201,7 +208,9 @@ def many_children() -> Pages:
 
 def _four_indexes(children: int, folder: str = "") -> Pages:
     """Four indexes, each with so many children, which lie in a folder."""
-    pages: Pages = {f"{SITE}robots.txt": b"".join(b"Sitemap: /%d.xml\n" % n for n in range(4))}
+    pages: Pages = {
+        f"{SITE}robots.txt": b"".join(b"Sitemap: /%d.xml\n" % n for n in range(4))
+    }
     for name in range(4):
         locs = (f"{SITE}{name}/{folder}{n}.xml" for n in range(children))
         pages[f"{SITE}{name}.xml"] = write_index(locs)
@@ -279,7 +288,9 @@ async def measure(pages: Pages, *, slow_events: int = 50) -> dict[str, Any]:
                 await asyncio.sleep(0)
     watching.cancel()
     report = entries.report
-    children = sum(document.children for document in report.documents if document.format)
+    children = sum(
+        document.children for document in report.documents if document.format
+    )
     cpu = time.process_time() - cpu
     return {
         "wire": sum(len(_body(page)) for page in pages.values()),
@@ -304,7 +315,9 @@ def run_case(name: str, folder: Path) -> dict[str, Any]:
     make = next(case for case in CASES if case.__name__ == name)
     for place, (url, page) in enumerate(make().items()):
         headers = page.headers if isinstance(page, StoredResponse) else {}
-        (folder / f"{place}.json").write_text(json.dumps({"url": url, "headers": dict(headers)}))
+        (folder / f"{place}.json").write_text(
+            json.dumps({"url": url, "headers": dict(headers)})
+        )
         body = page.body if isinstance(page, StoredResponse) else page
         (folder / f"{place}.body").write_bytes(body if isinstance(body, bytes) else b"")
     command = [sys.executable, __file__, "--walk", str(folder)]
@@ -327,7 +340,9 @@ def main() -> None:
     """Run the cases and print their figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     names = [case.__name__ for case in CASES]
-    parser.add_argument("--case", nargs="+", choices=names, default=names, metavar="NAME")
+    parser.add_argument(
+        "--case", nargs="+", choices=names, default=names, metavar="NAME"
+    )
     parser.add_argument("--walk", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--json", type=Path, metavar="FILE")
     arguments = parser.parse_args()
@@ -336,7 +351,10 @@ def main() -> None:
         return
     print_machine(machine := describe_machine(["protego"]))
     results: dict[str, Any] = {}
-    print(f"\n{'site':18}{'wire':>9}{'children':>9}{'s':>7}{'gap ms':>8}{'held ms':>8}", end="")
+    print(
+        f"\n{'site':18}{'wire':>9}{'children':>9}{'s':>7}{'gap ms':>8}{'held ms':>8}",
+        end="",
+    )
     print(f"{'CPU ms/child':>13}{'MB':>7}  issues")
     for name in arguments.case:
         with tempfile.TemporaryDirectory() as folder:

@@ -42,7 +42,9 @@ def main() -> None:
     """Print a line for each shape, the costliest first."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", default="", help="shapes with this in their name")
-    parser.add_argument("--sites", action="store_true", help="walk sites in place of shapes")
+    parser.add_argument(
+        "--sites", action="store_true", help="walk sites in place of shapes"
+    )
     arguments = parser.parse_args()
     only = arguments.only
     if arguments.sites:
@@ -51,7 +53,12 @@ def main() -> None:
         return
     timings = {shape.name: measure(shape) for shape in SHAPES if only in shape.name}
     rows = [
-        (name, per_block(each), growth(each), max(timing.longest_step for timing in each))
+        (
+            name,
+            per_block(each),
+            growth(each),
+            max(timing.longest_step for timing in each),
+        )
         for name, each in timings.items()
     ]
     rows.sort(key=lambda row: -row[1])

@@ -96,7 +96,9 @@ async def measure(work: Awaitable[None]) -> list[float]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(
+        description=__doc__.partition("\n")[0] if __doc__ else ""
+    )
     parser.add_argument("--corpus", nargs="+", choices=CORPORA, default=list(CORPORA))
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -111,7 +113,10 @@ def main() -> None:
             rows.append((name, way, len(gaps), median(gaps), most, max(gaps)))
     head = ("corpus", "way", "turns", "median ms", "99 of 100", "worst")
     print_table("Milliseconds that the event loop was held up", head, rows)
-    figures = {"worst": max(row[5] for row in rows), "99 of 100": max(row[4] for row in rows)}
+    figures = {
+        "worst": max(row[5] for row in rows),
+        "99 of 100": max(row[4] for row in rows),
+    }
     verdicts = targets.judge("latency", figures)
     targets.print_verdicts(verdicts)
     write_json(

@@ -35,7 +35,16 @@ if TYPE_CHECKING:
 
 AT_ONCE = 64
 SECONDS_PER_SITE = 6
-HEAD = ("client", "sites", "wall s", "CPU ms/site", "peak MB", "URLs", "missing", "statuses")
+HEAD = (
+    "client",
+    "sites",
+    "wall s",
+    "CPU ms/site",
+    "peak MB",
+    "URLs",
+    "missing",
+    "statuses",
+)
 
 
 def list_sites(count: int, port: int) -> Iterator[str]:
@@ -48,7 +57,9 @@ def resolve_here() -> None:
     real = socket.getaddrinfo
 
     def answer(host: Any, *args: Any, **kwargs: Any) -> Any:
-        return real("127.0.0.1" if str(host).endswith(".test") else host, *args, **kwargs)
+        return real(
+            "127.0.0.1" if str(host).endswith(".test") else host, *args, **kwargs
+        )
 
     socket.getaddrinfo = answer
     socket.gethostbyname = lambda _: "127.0.0.1"
@@ -73,7 +84,9 @@ def make_options(port: int) -> Any:
     )
 
 
-def run_many(count: int, port: int, **arguments: Any) -> tuple[Counter[str], Counter[str]]:
+def run_many(
+    count: int, port: int, **arguments: Any
+) -> tuple[Counter[str], Counter[str]]:
     """Read all sites with `walk_many`."""
     from sitemapreader import walk_many
 
@@ -81,7 +94,9 @@ def run_many(count: int, port: int, **arguments: Any) -> tuple[Counter[str], Cou
         urls: Counter[str] = Counter()
         sites = list_sites(count, port)
         options = make_options(port)
-        async with walk_many(sites, at_once=AT_ONCE, options=options, **arguments) as run:
+        async with walk_many(
+            sites, at_once=AT_ONCE, options=options, **arguments
+        ) as run:
             async for site, rows in run.rows():
                 urls[site] += len(rows)
         return urls, Counter(str(outcome.status) for outcome in run.outcomes)
@@ -135,7 +150,9 @@ def run_bare(count: int, port: int) -> tuple[Counter[str], Counter[str]]:
         sites = list_sites(count, port)
         timeout = aiohttp.ClientTimeout(total=SECONDS_PER_SITE)
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=1)
-        async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
+        async with aiohttp.ClientSession(
+            connector=connector, timeout=timeout
+        ) as session:
 
             async def fetch(url: str) -> bytes:
                 async with session.get(url, max_redirects=5) as response:
@@ -187,7 +204,9 @@ def run_scrapy(count: int, port: int) -> tuple[Counter[str], Counter[str]]:
         "DOWNLOAD_MAXSIZE": 50_000_000,
     }
     process = CrawlerProcess(settings)
-    process.crawl(Spider, sitemap_urls=[f"{site}robots.txt" for site in list_sites(count, port)])
+    process.crawl(
+        Spider, sitemap_urls=[f"{site}robots.txt" for site in list_sites(count, port)]
+    )
     process.start()
     return urls, Counter()
 
@@ -207,7 +226,10 @@ def run_usp(count: int, port: int) -> tuple[Counter[str], Counter[str]]:
         client.set_timeout(SECONDS_PER_SITE)
         for site in sites:
             tree = sitemap_tree_for_homepage(
-                site.rstrip("/"), client, use_known_paths=False, normalize_homepage_url=False
+                site.rstrip("/"),
+                client,
+                use_known_paths=False,
+                normalize_homepage_url=False,
             )
             urls[site] += sum(1 for _ in tree.all_pages())
             statuses.update({"read": 1, "unfinished": -1})
@@ -243,7 +265,9 @@ def measure(client: str, count: int, port: int) -> dict[str, Any]:
     urls, statuses = CLIENTS[client](count, port)
     seconds, cpu = time.monotonic() - begin, cpu_seconds() - cpu
     whole = [number for number in range(count) if not find_poison(number)]
-    missing = sum(abs(urls[f"http://s{number}.test:{port}/"] - URLS) for number in whole)
+    missing = sum(
+        abs(urls[f"http://s{number}.test:{port}/"] - URLS) for number in whole
+    )
     return {
         "client": client,
         "sites": count,
@@ -275,7 +299,9 @@ def main() -> None:
     with serve() as port:
         for count in arguments.sites:
             for client in arguments.only:
-                rounds = [run_client(client, count, port) for _ in range(arguments.rounds)]
+                rounds = [
+                    run_client(client, count, port) for _ in range(arguments.rounds)
+                ]
                 results.append(min(rounds, key=lambda each: float(each["cpu_ms"])))
     keys = ("client", "sites", "wall", "cpu_ms", "peak", "urls", "missing", "statuses")
     title = f"sites of {URLS} URLs, one of {POISON_EVERY} is poison, {AT_ONCE} at once"
@@ -286,7 +312,9 @@ def main() -> None:
 def run_client(client: str, count: int, port: int) -> dict[str, Any]:
     """Run a client in a process of its own; return its figures."""
     command = [sys.executable, __file__, "--client", client, "--sites", str(count)]
-    done = subprocess.run([*command, "--port", str(port)], stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(
+        [*command, "--port", str(port)], stdout=subprocess.PIPE, check=True
+    )
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return figures
 

@@ -43,8 +43,12 @@ def read_once(sites: int, port: int, folder: Path, number: int) -> None:
     resolve_here()
     urls = (f"http://s{site}.test:{port}/" for site in range(sites))
     options = make_options(port)
-    with walk_many_sync(urls, state=folder / "all.db", options=options, probe="few") as run:
-        run.write_sync(folder / f"out-{number}.jsonl", report=folder / f"report-{number}.csv")
+    with walk_many_sync(
+        urls, state=folder / "all.db", options=options, probe="few"
+    ) as run:
+        run.write_sync(
+            folder / f"out-{number}.jsonl", report=folder / f"report-{number}.csv"
+        )
 
 
 def kill_runs(kills: int, sites: int, seed: int = 1) -> Result:
@@ -61,9 +65,15 @@ def kill_runs(kills: int, sites: int, seed: int = 1) -> Result:
         _run(sites, port, folder / "runs", kills, None)
         outputs = sorted((folder / "runs").glob("out-*.jsonl"))
         found = Counter(
-            json.loads(line)["loc"] for path in outputs for line in path.read_text().splitlines()
+            json.loads(line)["loc"]
+            for path in outputs
+            for line in path.read_text().splitlines()
         )
-        truth = {f"http://s{n}.test:{port}/{url}" for n in range(sites) for url in range(URLS)}
+        truth = {
+            f"http://s{n}.test:{port}/{url}"
+            for n in range(sites)
+            for url in range(URLS)
+        }
     return Result(
         kills,
         ended,
@@ -75,7 +85,9 @@ def kill_runs(kills: int, sites: int, seed: int = 1) -> Result:
     )
 
 
-def _run(sites: int, port: int, folder: Path, number: int, seconds: float | None) -> float:
+def _run(
+    sites: int, port: int, folder: Path, number: int, seconds: float | None
+) -> float:
     """Run once, and kill it after so many seconds; return how long it took."""
     folder.mkdir(exist_ok=True)
     begin = time.monotonic()

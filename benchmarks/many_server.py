@@ -44,7 +44,8 @@ def make_page(site: int, path: str, origin: str) -> bytes | None:
         return f"User-agent: *\nDisallow: /private/\nSitemap: {origin}/index.xml\n".encode()
     if path == "/index.xml":
         rows = "".join(
-            f"<sitemap><loc>{origin}/map-{n}.xml</loc></sitemap>" for n in range(children)
+            f"<sitemap><loc>{origin}/map-{n}.xml</loc></sitemap>"
+            for n in range(children)
         )
         return f'<sitemapindex xmlns="{_XMLNS}">{rows}</sitemapindex>'.encode()
     if path.startswith("/map-"):
@@ -63,7 +64,9 @@ def serve() -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0), backlog=4_096) as listener:
         port = int(listener.getsockname()[1])
         command = [sys.executable, str(Path(__file__)), str(listener.fileno())]
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, pass_fds=[listener.fileno()])
+        server = subprocess.Popen(
+            command, stdout=subprocess.PIPE, pass_fds=[listener.fileno()]
+        )
     with server:
         try:
             if server.stdout is None:
@@ -94,7 +97,10 @@ class _Connection(asyncio.Protocol):
     def _answer(self, head: str) -> None:
         lines = head.split("\r\n")
         path = lines[0].split(" ")[1]
-        headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in lines[1:])}
+        headers = {
+            k.lower(): v.strip()
+            for k, _, v in (line.partition(":") for line in lines[1:])
+        }
         host = headers["host"]
         site = int(host[1 : host.index(".")])
         poison = find_poison(site)
@@ -142,7 +148,9 @@ class _Connection(asyncio.Protocol):
 
 
 async def _serve_for_ever(listener: socket.socket) -> None:
-    await asyncio.get_running_loop().create_server(_Connection, sock=listener, backlog=4_096)
+    await asyncio.get_running_loop().create_server(
+        _Connection, sock=listener, backlog=4_096
+    )
     print("ready", flush=True)
     await asyncio.Event().wait()
 

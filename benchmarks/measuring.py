@@ -78,7 +78,9 @@ class Reader:
         )
         print(kind, path, file=_pipe(process.stdin), flush=True)
         line = _pipe(process.stdout).readline()
-        values: dict[str, Any] = json.loads(line) if line else {"error": "the process ended"}
+        values: dict[str, Any] = (
+            json.loads(line) if line else {"error": "the process ended"}
+        )
         return Answer(values, values.get("error", ""))
 
 

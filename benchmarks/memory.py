@@ -115,7 +115,9 @@ def walk_entries(stream: Stream) -> int:
 
 def keep_entries(stream: Stream) -> int:
     """Read everything into a list."""
-    return len([e for e in read(stream.chunks(), URL, limits=LIMITS) if type(e) is UrlEntry])
+    return len(
+        [e for e in read(stream.chunks(), URL, limits=LIMITS) if type(e) is UrlEntry]
+    )
 
 
 WAYS = {"streaming": stream_entries, "walk": walk_entries, "kept": keep_entries}
@@ -145,7 +147,9 @@ def main() -> None:
     if sys.argv[1:2] == ["--here"]:
         measure_here(sys.argv[2], Path(sys.argv[4]), int(sys.argv[3]))
         return
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(
+        description=__doc__.partition("\n")[0] if __doc__ else ""
+    )
     parser.add_argument("--records", type=int, default=5_000)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()

@@ -60,7 +60,9 @@ def make_site(origin: str) -> dict[str, Page]:
         address = f"{origin}{address_of(number, case)}"
         site[f"{folder}/robots.txt"] = Page(f"Sitemap: {address}\n".encode(), {})
         headers = {"Content-Type": case.type, **case.headers}
-        site[f"{folder}/{case.name}"] = Page(case.make(place(case.text, origin, number)), headers)
+        site[f"{folder}/{case.name}"] = Page(
+            case.make(place(case.text, origin, number)), headers
+        )
         for name, text in case.others.items():
             data = place(text, origin, number).encode()
             site[f"{folder}/{name}"] = Page(data, {"Content-Type": "application/xml"})
@@ -80,7 +82,9 @@ def place(text: str, origin: str, number: int) -> str:
 def collect(library: str, origin: str) -> tuple[dict[str, tuple[list[str], str]], str]:
     """Have a library read all cases; return the results, and why it ended early."""
     command = make_command("contestant.py", "collect", library)
-    urls = "\n".join(f"{origin}{address_of(n, case)}" for n, (_, case) in enumerate(CASES))
+    urls = "\n".join(
+        f"{origin}{address_of(n, case)}" for n, (_, case) in enumerate(CASES)
+    )
     output, fault = run_once(command, seconds=SECONDS_PER_LIBRARY, stdin=urls)
     answers = map(json.loads, output.splitlines())
     return {url: (found, error) for url, found, error in answers}, fault
@@ -102,7 +106,11 @@ def read_all(libraries: Sequence[str]) -> dict[str, list[Reading]]:
             answers, fault = collect(library, origin)
         unread: tuple[list[str], str] = ([], fault or "no answer")
         readings[library] = [
-            judge(case, origin, *answers.get(f"{origin}{address_of(number, case)}", unread))
+            judge(
+                case,
+                origin,
+                *answers.get(f"{origin}{address_of(number, case)}", unread),
+            )
             for number, (_, case) in enumerate(CASES)
         ]
     return readings
@@ -125,8 +133,12 @@ def summarise(readings: dict[str, list[Reading]]) -> list[tuple[object, ...]]:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("--only", nargs="+", choices=COLLECTORS, default=list(COLLECTORS))
+    parser = argparse.ArgumentParser(
+        description=__doc__.partition("\n")[0] if __doc__ else ""
+    )
+    parser.add_argument(
+        "--only", nargs="+", choices=COLLECTORS, default=list(COLLECTORS)
+    )
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     machine = describe_machine(COLLECTORS[name].package for name in arguments.only)
@@ -139,7 +151,9 @@ def main() -> None:
         (group, case.what, *map(str, found), *["not installed"] * len(absent))
         for (group, case), found in zip(CASES, cells, strict=True)
     ]
-    print_table("What came out of what was meant", ("about", "case", *present, *absent), rows)
+    print_table(
+        "What came out of what was meant", ("about", "case", *present, *absent), rows
+    )
     head = ("library", "right", "in part", "all lost", "invented", "raised")
     summary = [*summarise(readings), *((name, *[None] * 5) for name in absent)]
     print_table(f"Of {len(CASES)} odd documents", head, summary)
@@ -148,7 +162,12 @@ def main() -> None:
         {
             "machine": machine,
             "results": [
-                {"library": library, "about": group, "case": case.what, **reading._asdict()}
+                {
+                    "library": library,
+                    "about": group,
+                    "case": case.what,
+                    **reading._asdict(),
+                }
                 for library, of_all in readings.items()
                 for (group, case), reading in zip(CASES, of_all, strict=True)
             ],

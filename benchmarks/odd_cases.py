@@ -56,7 +56,9 @@ def record(loc: str, more: str = "") -> str:
     return f"  <url>\n    <loc>{loc}</loc>{more}\n  </url>\n"
 
 
-def urlset(*records: str, xmlns: str = f' xmlns="{NAMESPACE}"', head: str = DECLARATION) -> str:
+def urlset(
+    *records: str, xmlns: str = f' xmlns="{NAMESPACE}"', head: str = DECLARATION
+) -> str:
     """Write a urlset."""
     return f"{head}<urlset{xmlns}>\n{''.join(records)}</urlset>\n"
 
@@ -205,7 +207,10 @@ GROUPS: dict[str, tuple[Case, ...]] = {
         ),
     ),
     "namespaces": (
-        Case("0.84", PLAIN.replace(NAMESPACE, "http://www.google.com/schemas/sitemap/0.84")),
+        Case(
+            "0.84",
+            PLAIN.replace(NAMESPACE, "http://www.google.com/schemas/sitemap/0.84"),
+        ),
         Case("https", PLAIN.replace("http://www.sitemaps", "https://www.sitemaps")),
         Case("trailing slash", PLAIN.replace(NAMESPACE, f"{NAMESPACE}/")),
         Case("another one", PLAIN.replace(NAMESPACE, "urn:example:sitemap")),
@@ -219,14 +224,21 @@ GROUPS: dict[str, tuple[Case, ...]] = {
         ),
         Case(
             "upper-case tags",
-            PLAIN.replace("urlset", "URLSET").replace("url>", "URL>").replace("loc>", "LOC>"),
+            PLAIN.replace("urlset", "URLSET")
+            .replace("url>", "URL>")
+            .replace("loc>", "LOC>"),
         ),
     ),
     "DOCTYPE without a subset": (
-        Case("<!DOCTYPE urlset>", middle(record(url(B)), head=f"{DECLARATION}<!DOCTYPE urlset>\n")),
+        Case(
+            "<!DOCTYPE urlset>",
+            middle(record(url(B)), head=f"{DECLARATION}<!DOCTYPE urlset>\n"),
+        ),
         Case(
             "<!DOCTYPE urlset SYSTEM>",
-            middle(record(url(B)), head=f'{DECLARATION}<!DOCTYPE urlset SYSTEM "s.dtd">\n'),
+            middle(
+                record(url(B)), head=f'{DECLARATION}<!DOCTYPE urlset SYSTEM "s.dtd">\n'
+            ),
         ),
     ),
     "DOCTYPE with a subset": (
@@ -260,7 +272,9 @@ GROUPS: dict[str, tuple[Case, ...]] = {
             ),
         ),
     ),
-    "bare ampersand": (Case("?a=1&b=2", middle(record(url("/b?a=1&b=2"))), (A, "/b?a=1&b=2", C)),),
+    "bare ampersand": (
+        Case("?a=1&b=2", middle(record(url("/b?a=1&b=2"))), (A, "/b?a=1&b=2", C)),
+    ),
     "damaged records": (
         Case("control character in a URL", middle(record(url("/b\x08")))),
         Case(
@@ -278,7 +292,10 @@ GROUPS: dict[str, tuple[Case, ...]] = {
         Case(
             "prefix that is not declared",
             middle(
-                record(url(B), f"<image:image><image:loc>{url('/i.jpg')}</image:loc></image:image>")
+                record(
+                    url(B),
+                    f"<image:image><image:loc>{url('/i.jpg')}</image:loc></image:image>",
+                )
             ),
         ),
         Case("tag that is not closed", middle(record(url(B), "<lastmod>2026-01-01"))),
@@ -286,7 +303,11 @@ GROUPS: dict[str, tuple[Case, ...]] = {
     ),
     "cut off": (
         Case("in the third URL", PLAIN.partition("/c")[0], (A, B)),
-        Case("between two records", PLAIN.partition(f"  <url>\n    <loc>{url(C)}")[0], (A, B)),
+        Case(
+            "between two records",
+            PLAIN.partition(f"  <url>\n    <loc>{url(C)}")[0],
+            (A, B),
+        ),
     ),
     "after the root": (
         Case("words", f"{PLAIN}Cached 2026-01-01, 0.03 s"),
@@ -294,7 +315,8 @@ GROUPS: dict[str, tuple[Case, ...]] = {
     ),
     "more than one root": (
         Case(
-            "two documents in one", urlset(record(url(A))) + urlset(record(url(B)), record(url(C)))
+            "two documents in one",
+            urlset(record(url(A))) + urlset(record(url(B)), record(url(C))),
         ),
         Case("urlset in urlset", middle(f"<urlset>{record(url(B))}</urlset>")),
         Case(
@@ -334,7 +356,13 @@ GROUPS: dict[str, tuple[Case, ...]] = {
         Case("by neither", PLAIN, make=squeeze),
         Case("not at all, but by name", PLAIN, name="sitemap.xml.gz", type=GZIP_TYPE),
         Case("twice", PLAIN, make=squeeze_twice, name="sitemap.xml.gz", type=GZIP_TYPE),
-        Case("in two members", PLAIN, make=squeeze_in_parts, name="sitemap.xml.gz", type=GZIP_TYPE),
+        Case(
+            "in two members",
+            PLAIN,
+            make=squeeze_in_parts,
+            name="sitemap.xml.gz",
+            type=GZIP_TYPE,
+        ),
         Case(
             "with bytes behind it",
             PLAIN,
@@ -383,7 +411,9 @@ GROUPS: dict[str, tuple[Case, ...]] = {
         ),
     ),
     "feeds": (
-        Case("RSS 0.91", rss(*map(item, ABC), version="0.91"), type="application/rss+xml"),
+        Case(
+            "RSS 0.91", rss(*map(item, ABC), version="0.91"), type="application/rss+xml"
+        ),
         Case(
             "RSS 1.0",
             f'{DECLARATION}<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" '
@@ -408,7 +438,11 @@ GROUPS: dict[str, tuple[Case, ...]] = {
     "loc as it is written": (
         Case("on a line of its own", middle(record(f"\n      {url(B)}\n    "))),
         Case("in CDATA, with spaces", middle(record(f"<![CDATA[ {url(B)} ]]>"))),
-        Case("&amp; and &#38;", middle(record(url("/b?a&amp;b&#38;c"))), (A, "/b?a&b&c", C)),
+        Case(
+            "&amp; and &#38;",
+            middle(record(url("/b?a&amp;b&#38;c"))),
+            (A, "/b?a&b&c", C),
+        ),
     ),
     "relative loc": (Case("/b", middle(record(B))),),
     "other schemes": (
@@ -417,18 +451,31 @@ GROUPS: dict[str, tuple[Case, ...]] = {
     ),
     "no loc": (
         Case("empty loc", middle(record("")), (A, C)),
-        Case("no loc at all", middle("  <url><lastmod>2026-01-01</lastmod></url>\n"), (A, C)),
+        Case(
+            "no loc at all",
+            middle("  <url><lastmod>2026-01-01</lastmod></url>\n"),
+            (A, C),
+        ),
         Case("the URL is the text of <url>", middle(f"  <url>{url(B)}</url>\n")),
     ),
     "several locs": (
         Case("three in one <url>", urlset(record("</loc><loc>".join(map(url, ABC))))),
     ),
     "long loc": (
-        Case("2,100 characters", middle(record(url(f"/{'b' * 2_100}"))), (A, f"/{'b' * 2_100}", C)),
+        Case(
+            "2,100 characters",
+            middle(record(url(f"/{'b' * 2_100}"))),
+            (A, f"/{'b' * 2_100}", C),
+        ),
     ),
     "odd fields": (
-        Case("lastmod: yesterday", middle(record(url(B), "<lastmod>yesterday</lastmod>"))),
-        Case("changefreq: sometimes", middle(record(url(B), "<changefreq>sometimes</changefreq>"))),
+        Case(
+            "lastmod: yesterday", middle(record(url(B), "<lastmod>yesterday</lastmod>"))
+        ),
+        Case(
+            "changefreq: sometimes",
+            middle(record(url(B), "<changefreq>sometimes</changefreq>")),
+        ),
         Case("priority: high", middle(record(url(B), "<priority>high</priority>"))),
     ),
     "extensions": (
@@ -454,21 +501,31 @@ GROUPS: dict[str, tuple[Case, ...]] = {
         Case(
             "alternates",
             middle(
-                record(url(B), f'<xhtml:link rel="alternate" hreflang="fr" href="{url("/fr")}"/>'),
+                record(
+                    url(B),
+                    f'<xhtml:link rel="alternate" hreflang="fr" href="{url("/fr")}"/>',
+                ),
                 xmlns=OURS + XHTML,
             ),
         ),
         Case(
             "elements that nobody knows",
             middle(
-                record(url(B), '<PageMap><DataObject type="x"><loc>no</loc></DataObject></PageMap>')
+                record(
+                    url(B),
+                    '<PageMap><DataObject type="x"><loc>no</loc></DataObject></PageMap>',
+                )
             ),
         ),
     ),
     "links of feeds": (
         Case(
             "RSS: guid in the place of link",
-            rss(item(A), f"<item><title>One</title><guid>{url(B)}</guid></item>\n", item(C)),
+            rss(
+                item(A),
+                f"<item><title>One</title><guid>{url(B)}</guid></item>\n",
+                item(C),
+            ),
             type="application/rss+xml",
         ),
         Case(
@@ -492,7 +549,9 @@ GROUPS: dict[str, tuple[Case, ...]] = {
             type="application/atom+xml",
         ),
     ),
-    "duplicates": (Case("one URL twice", urlset(*(record(url(path)) for path in (A, B, A, C)))),),
+    "duplicates": (
+        Case("one URL twice", urlset(*(record(url(path)) for path in (A, B, A, C)))),
+    ),
     "indexes": (
         Case(
             "one child is missing",

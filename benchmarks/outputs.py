@@ -47,18 +47,30 @@ class Run(NamedTuple):
 def make_batches(urls: int) -> Iterator[list[UrlEntry]]:
     """Make entries, as a reader makes them."""
     for start in range(0, urls, BATCH):
-        sitemap = f"https://www.example.com/sitemaps/products-{start // IN_A_SITEMAP}.xml.gz"
-        yield [make_entry(number, sitemap) for number in range(start, min(start + BATCH, urls))]
+        sitemap = (
+            f"https://www.example.com/sitemaps/products-{start // IN_A_SITEMAP}.xml.gz"
+        )
+        yield [
+            make_entry(number, sitemap)
+            for number in range(start, min(start + BATCH, urls))
+        ]
 
 
 def make_entry(number: int, sitemap: str) -> UrlEntry:
     """Make one entry."""
     lastmod = START + timedelta(seconds=number * 7919 % 150_000_000)
     entry = UrlEntry(
-        PATH.format(number), lastmod, "weekly", 0.5, sitemap=sitemap, lastmod_text=str(lastmod)
+        PATH.format(number),
+        lastmod,
+        "weekly",
+        0.5,
+        sitemap=sitemap,
+        lastmod_text=str(lastmod),
     )
     if number % 50 == 0:
-        entry.images = tuple(Image(f"https://img.example.com/{number}-{n}.jpg") for n in "ab")
+        entry.images = tuple(
+            Image(f"https://img.example.com/{number}-{n}.jpg") for n in "ab"
+        )
     return entry
 
 
@@ -117,7 +129,9 @@ def check_file(name: str, path: Path, urls: int) -> None:
         count = pq.read_metadata(path).num_rows
     elif name in FORMATS:
         with path.open("rb") as file:
-            count = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+            count = sum(
+                block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b"")
+            )
         count -= name in {"csv", "tsv"}
     else:
         return
@@ -130,7 +144,9 @@ def measure(name: str, urls: int) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "output"
         start = time.perf_counter()
-        child = subprocess.Popen([sys.executable, __file__, "--run", name, str(path), str(urls)])
+        child = subprocess.Popen(
+            [sys.executable, __file__, "--run", name, str(path), str(urls)]
+        )
         _, status, usage = os.wait4(child.pid, 0)
         seconds = time.perf_counter() - start
         child.returncode = os.waitstatus_to_exitcode(status)

@@ -25,7 +25,18 @@ WORDS = (  # noqa: SIM905 (words read better than a list of texts)
     "school college python crawler engine electric vehicle battery charger cable adapter phone "
     "tablet screen protector cotton shirt jacket dress"
 ).split()
-FOREIGN_WORDS = "café münchen 日本語 привет straße naïve ελλάδα مرحبا çocuk señal".split()  # noqa: SIM905 (the same)
+FOREIGN_WORDS = [
+    "café",
+    "münchen",
+    "日本語",
+    "привет",
+    "straße",
+    "naïve",
+    "ελλάδα",
+    "مرحبا",
+    "çocuk",
+    "señal",
+]
 FREQUENCIES = ("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
 LANGUAGES = "en de fr es it pt nl pl sv da fi nb cs sk hu ro bg el tr x-default".split()  # noqa: SIM905 (the same)
 
@@ -96,7 +107,12 @@ Extension = Callable[[Random, str, int], str]
 
 
 def make_urlset(
-    count: int, seed: int, *, full: bool = True, extension: Extension | None = None, xmlns: str = ""
+    count: int,
+    seed: int,
+    *,
+    full: bool = True,
+    extension: Extension | None = None,
+    xmlns: str = "",
 ) -> Corpus:
     """Make a urlset, indented; `full` gives every record all four fields."""
     random = Random(seed)

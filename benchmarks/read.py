@@ -59,7 +59,9 @@ class Result(NamedTuple):
     @property
     def median(self) -> float | None:
         """Milliseconds, if they count."""
-        return median(self.milliseconds) if self.milliseconds and not self.fault else None
+        return (
+            median(self.milliseconds) if self.milliseconds and not self.fault else None
+        )
 
 
 def run_rounds(
@@ -71,7 +73,9 @@ def run_rounds(
     for number in range(rounds + 1):
         for reader in readers:
             result = results[reader.name]
-            if result.fault or (number > 2 and max(result.milliseconds) > PATIENCE_SECONDS * 1000):
+            if result.fault or (
+                number > 2 and max(result.milliseconds) > PATIENCE_SECONDS * 1000
+            ):
                 continue
             answer = reader.read(kind, path)
             count = answer.values.get("count")
@@ -86,18 +90,31 @@ def run_rounds(
     return list(results.values())
 
 
-def measure(name: str, folder: Path, only: list[str], rounds: int) -> tuple[int, list[Result]]:
+def measure(
+    name: str, folder: Path, only: list[str], rounds: int
+) -> tuple[int, list[Result]]:
     """Measure one corpus; return its size and the results, missing ones included."""
     corpus = CORPORA[name]()
     path = folder / name
     path.write_bytes(corpus.data)
-    able = {n: c for n, c in READERS.items() if n in only and KINDS.get(name, "urlset") in c.kinds}
+    able = {
+        n: c
+        for n, c in READERS.items()
+        if n in only and KINDS.get(name, "urlset") in c.kinds
+    }
     absent = [n for n, c in able.items() if version_of(c.package) is None]
     with ExitStack() as stack:
-        readers = [stack.enter_context(Reader(n, c)) for n, c in able.items() if n not in absent]
+        readers = [
+            stack.enter_context(Reader(n, c))
+            for n, c in able.items()
+            if n not in absent
+        ]
         results = run_rounds(name, path, corpus, readers, rounds)
     path.unlink()
-    return len(corpus.data), [*results, *(Result(name, n, [], "not installed") for n in absent)]
+    return len(corpus.data), [
+        *results,
+        *(Result(name, n, [], "not installed") for n in absent),
+    ]
 
 
 def print_results(name: str, size: int, results: list[Result]) -> None:
@@ -122,7 +139,9 @@ def print_results(name: str, size: int, results: list[Result]) -> None:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(
+        description=__doc__.partition("\n")[0] if __doc__ else ""
+    )
     parser.add_argument("--corpus", nargs="+", choices=[*CORPORA, *sets.SETS])
     parser.add_argument("--only", nargs="+", choices=READERS, default=list(READERS))
     parser.add_argument("--rounds", type=int, default=9)
@@ -135,14 +154,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.corpus or [*CORPORA, *sets.SETS]:
             if name in sets.SETS:
-                read = sets.measure_set(name, Path(folder), arguments.only, arguments.rounds)
+                read = sets.measure_set(
+                    name, Path(folder), arguments.only, arguments.rounds
+                )
                 sets.print_set(name, read)
                 of_sets += read
                 continue
             size, found = measure(name, Path(folder), arguments.only, arguments.rounds)
             print_results(name, size, found)
             results += found
-    verdicts = targets.judge("read", {**figures_of(results), **sets.figures_of(of_sets)})
+    verdicts = targets.judge(
+        "read", {**figures_of(results), **sets.figures_of(of_sets)}
+    )
     targets.print_verdicts(verdicts)
     rows = [{**result._asdict(), "median": result.median} for result in results]
     write_json(

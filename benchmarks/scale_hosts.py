@@ -46,7 +46,9 @@ class Usage:
             times = psutil.Process(pid).cpu_times()
             usage.cpu_seconds += times.user + times.system
             status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-            peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+            peak = next(
+                line for line in status.splitlines() if line.startswith("VmHWM")
+            )
             usage.worker_mb = max(usage.worker_mb, int(peak.split()[1]) / 1024)
         return usage
 
@@ -64,19 +66,28 @@ def measure(web: WebServer, hosts: int, workers: int) -> None:
         ),
     )
     sites = [scale_web.name_site(number) for number in range(hosts)]
-    with tempfile.TemporaryDirectory() as folder, open_client(workers=workers) as client:
-        for day, (name, number) in enumerate((("first", 0), ("same", 0), ("5 % new", 1))):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_client(workers=workers) as client,
+    ):
+        for day, (name, number) in enumerate(
+            (("first", 0), ("same", 0), ("5 % new", 1))
+        ):
             web.ask(f"/day/{number}")
             pids = [each["pid"] for each in client.run(_describe_process).values()]
             before, began = Usage.of_workers(pids), time.monotonic()
             engine_began = time.process_time()
-            totals = run_scale(None if day else sites, folder, client=client, options=options)
+            totals = run_scale(
+                None if day else sites, folder, client=client, options=options
+            )
             seconds, after = time.monotonic() - began, Usage.of_workers(pids)
             engine = (time.process_time() - engine_began) / hosts * 1000
             if totals.failures:
                 raise RuntimeError(totals.failures)
             if not day:
-                check_first_day(Path(folder), totals.run, totals.partitions, range(hosts))
+                check_first_day(
+                    Path(folder), totals.run, totals.partitions, range(hosts)
+                )
             cpu = (after.cpu_seconds - before.cpu_seconds) / hosts * 1000
             engine_mb = psutil.Process().memory_info().rss / 2**20
             print(
@@ -100,8 +111,24 @@ def measure_one_process(web: WebServer, hosts: int) -> None:
         path = Path(folder, "hosts.txt")
         sites = (scale_web.name_site(number) for number in range(hosts))
         path.write_text("\n".join(sites), encoding="utf-8")
-        command = [sys.executable, "-m", "sitemapreader", "-i", str(path), "--parallel", "64", "-q"]
-        command += ["-x", f"http://127.0.0.1:{web.port}", "-m", "5", "-o", f"{folder}/urls.parquet"]
+        command = [
+            sys.executable,
+            "-m",
+            "sitemapreader",
+            "-i",
+            str(path),
+            "--parallel",
+            "64",
+            "-q",
+        ]
+        command += [
+            "-x",
+            f"http://127.0.0.1:{web.port}",
+            "-m",
+            "5",
+            "-o",
+            f"{folder}/urls.parquet",
+        ]
         began = time.monotonic()
         process = subprocess.Popen(command)
         _, _, usage = os.wait4(process.pid, 0)
@@ -120,8 +147,12 @@ def main() -> None:
     parser.add_argument("--hosts", type=int, nargs="+", default=[1_000, 4_000])
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     arguments = parser.parse_args()
-    print("                                                        worker         client+scheduler")
-    print("  hosts workers day           URLs seconds hosts/s     ms     MB     ms     MB")
+    print(
+        "                                                        worker         client+scheduler"
+    )
+    print(
+        "  hosts workers day           URLs seconds hosts/s     ms     MB     ms     MB"
+    )
     with serve_web(LATENCY_SECONDS) as web:
         for hosts in arguments.hosts:
             for workers in arguments.workers:

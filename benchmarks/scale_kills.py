@@ -30,7 +30,9 @@ def repeat_runs(web: WebServer, runs: int, hosts: int = 24) -> list[float]:
     seconds = []
     for number in range(runs):
         with tempfile.TemporaryDirectory() as folder:
-            faults = ClusterFaults(web, Path(folder), range(hosts), partitions=8, seed=number)
+            faults = ClusterFaults(
+                web, Path(folder), range(hosts), partitions=8, seed=number
+            )
             began = time.monotonic()
             if faults.start().wait(SECONDS):
                 raise SystemExit(f"run {number} failed")
@@ -41,7 +43,9 @@ def repeat_runs(web: WebServer, runs: int, hosts: int = 24) -> list[float]:
 
 def describe(seconds: list[float]) -> str:
     """Return the median and the worst of some times as JSON."""
-    return json.dumps({"median": sorted(seconds)[len(seconds) // 2], "worst": max(seconds)})
+    return json.dumps(
+        {"median": sorted(seconds)[len(seconds) // 2], "worst": max(seconds)}
+    )
 
 
 def main() -> None:
@@ -62,20 +66,32 @@ def main() -> None:
             seed += 1
             with tempfile.TemporaryDirectory() as folder:
                 began = time.monotonic()
-                faults = ClusterFaults(web, Path(folder), hosts, partitions=64, seed=seed)
+                faults = ClusterFaults(
+                    web, Path(folder), hosts, partitions=64, seed=seed
+                )
                 faults.kill_workers(min(10, arguments.workers_killed - killed))
                 faults.check()
                 killed += faults.kills
                 seconds = time.monotonic() - began
-                print(f"{faults.kills} workers killed: rows exact, {seconds:.0f} s", flush=True)
+                print(
+                    f"{faults.kills} workers killed: rows exact, {seconds:.0f} s",
+                    flush=True,
+                )
         with tempfile.TemporaryDirectory() as folder:
             faults = ClusterFaults(web, Path(folder), hosts, partitions=64)
             faults.kill_client(arguments.clients_killed)
             faults.check()
-            print(f"{faults.kills} clients and schedulers killed: rows exact", flush=True)
-        print(f"sites at which two workers were: {len(web.ask('/')['clashes'])}", flush=True)
+            print(
+                f"{faults.kills} clients and schedulers killed: rows exact", flush=True
+            )
+        print(
+            f"sites at which two workers were: {len(web.ask('/')['clashes'])}",
+            flush=True,
+        )
         seconds_of_runs = repeat_runs(web, arguments.runs)
-        print(f"{len(seconds_of_runs)} runs without a hang, seconds: {describe(seconds_of_runs)}")
+        print(
+            f"{len(seconds_of_runs)} runs without a hang, seconds: {describe(seconds_of_runs)}"
+        )
 
 
 def measure_resume(hosts: int) -> None:
@@ -83,24 +99,43 @@ def measure_resume(hosts: int) -> None:
     with serve_web(latency=0.02) as web, tempfile.TemporaryDirectory() as folder:
         listed = Path(folder, "hosts.txt")
         # without hosts that hang or fail: their pauses would hide what a kill costs
-        numbers = [number for number in range(hosts) if find_kind(number) in ("good", "none")]
-        listed.write_text("".join(f"{name_site(number)}\n" for number in numbers), "utf-8")
+        numbers = [
+            number for number in range(hosts) if find_kind(number) in ("good", "none")
+        ]
+        listed.write_text(
+            "".join(f"{name_site(number)}\n" for number in numbers), "utf-8"
+        )
         whole = 0.0
         for share in (0.0, 0.3, 0.6, 0.9):
             output = Path(folder, f"out-{share}")
             command = [sys.executable, "-m", "sitemapreader", "scale", str(listed)]
-            command += ["-o", str(output), "-x", f"http://127.0.0.1:{web.port}", "-m", "3"]
+            command += [
+                "-o",
+                str(output),
+                "-x",
+                f"http://127.0.0.1:{web.port}",
+                "-m",
+                "3",
+            ]
             if share:
                 with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
                     time.sleep(share * whole)
                     process.kill()
             began = time.monotonic()
-            ended = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+            ended = subprocess.run(
+                command, stderr=subprocess.PIPE, text=True, check=False
+            )
             seconds = time.monotonic() - began
             whole = whole or seconds
-            check_first_day(output, "runs/0001", status(str(output)).partitions, numbers)
-            said = next((line for line in ended.stderr.splitlines() if "continuing" in line), "")
-            print(f"killed at {share:.0%}: {seconds:.1f} s, {seconds / whole:.2f} of a whole run")
+            check_first_day(
+                output, "runs/0001", status(str(output)).partitions, numbers
+            )
+            said = next(
+                (line for line in ended.stderr.splitlines() if "continuing" in line), ""
+            )
+            print(
+                f"killed at {share:.0%}: {seconds:.1f} s, {seconds / whole:.2f} of a whole run"
+            )
             print(f"    {said}", flush=True)
 
 

@@ -73,7 +73,9 @@ class SetResult(NamedTuple):
         """Return the CPU time as a multiple of ours, over documents that both have read."""
         pairs = [
             (theirs, mine, size)
-            for theirs, mine, size in zip(self.seconds, ours.seconds, self.sizes, strict=True)
+            for theirs, mine, size in zip(
+                self.seconds, ours.seconds, self.sizes, strict=True
+            )
             if theirs is not None and mine is not None
         ]
         each = [theirs / mine for theirs, mine, _ in pairs]
@@ -119,7 +121,9 @@ SETS: dict[str, Callable[[Path], Iterable[Member]]] = {
 """Every set, by name: a function that is given a folder to write to, and lists its documents."""
 
 
-def measure_set(name: str, folder: Path, only: list[str], rounds: int) -> list[SetResult]:
+def measure_set(
+    name: str, folder: Path, only: list[str], rounds: int
+) -> list[SetResult]:
     """Have each library that can read a set read it in turn, in several rounds."""
     members = list(SETS[name](folder))
     if not members:
@@ -130,9 +134,13 @@ def measure_set(name: str, folder: Path, only: list[str], rounds: int) -> list[S
     able = {n: c for n, c in READERS.items() if n in only and kinds <= c.kinds}
     with ExitStack() as stack:
         readers = [
-            stack.enter_context(Reader(n, c)) for n, c in able.items() if version_of(c.package)
+            stack.enter_context(Reader(n, c))
+            for n, c in able.items()
+            if version_of(c.package)
         ]
-        times: dict[str, list[list[float | None]]] = {reader.name: [] for reader in readers}
+        times: dict[str, list[list[float | None]]] = {
+            reader.name: [] for reader in readers
+        }
         for number in range(rounds + 1):
             for reader in readers:
                 answer = reader.read("list", listed)
@@ -141,7 +149,8 @@ def measure_set(name: str, folder: Path, only: list[str], rounds: int) -> list[S
                     times[reader.name].append([each.get("cpu") for each in readings])
     sizes = [member.size for member in members]
     return [
-        SetResult(name, n, [*map(_middle, zip(*t, strict=True))], sizes) for n, t in times.items()
+        SetResult(name, n, [*map(_middle, zip(*t, strict=True))], sizes)
+        for n, t in times.items()
     ]
 
 
@@ -179,7 +188,9 @@ def figures_of(results: list[SetResult]) -> dict[str, float]:
         if result.set_name not in ours or not any(result.seconds):
             continue
         ratios = result.ratios(ours[result.set_name])
-        for name, ratio in zip(("all", "median file", "worst large file"), ratios, strict=True):
+        for name, ratio in zip(
+            ("all", "median file", "worst large file"), ratios, strict=True
+        ):
             if ratio is not None:
                 figures[f"{result.set_name}, {name}/{result.library}"] = ratio
     return figures

@@ -28,7 +28,9 @@ class Page(NamedTuple):
 
 
 @contextmanager
-def serve(make_site: Callable[[str], dict[str, Page]], *, host: str = "127.0.0.1") -> Iterator[str]:
+def serve(
+    make_site: Callable[[str], dict[str, Page]], *, host: str = "127.0.0.1"
+) -> Iterator[str]:
     """Serve the site that is made for an origin; give that origin.
 
     A host other than the default is only a name that the origin has: who uses it has to know that
@@ -47,7 +49,9 @@ def serve(make_site: Callable[[str], dict[str, Page]], *, host: str = "127.0.0.1
         try:
             if server.stdin is None or server.stdout is None:
                 raise TypeError("the server was started without pipes")
-            pickle.dump({path: tuple(p) for path, p in make_site(origin).items()}, server.stdin)
+            pickle.dump(
+                {path: tuple(p) for path, p in make_site(origin).items()}, server.stdin
+            )
             server.stdin.close()
             server.stdout.readline()  # it is ready
             yield origin

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from sitemapreader import UrlEntry
     from sitemapreader._types.outcomes import Document
 
-OPTIONS = FetchOptions(max_attempts=2, retry_wait_seconds=0.05, idle_seconds=0.5, per_host=6)
+OPTIONS = FetchOptions(
+    max_attempts=2, retry_wait_seconds=0.05, idle_seconds=0.5, per_host=6
+)
 MAX_GROWTH_MB = 3.0
 """More than this from the first tenth to the last is a leak."""
 MAX_GROWTH_BLOCKS = 1_000
@@ -55,7 +57,11 @@ _PART = {
     "reset": {"body-cut"},
     "chunk-cut": {"body-cut"},
     "silence": {"stalled"},
-    "bad-chunk": {"stalled", "bad-http", "body-cut"},  # aiohttp's word depends on what comes when
+    "bad-chunk": {
+        "stalled",
+        "bad-http",
+        "body-cut",
+    },  # aiohttp's word depends on what comes when
 }
 _OVERTAKEN = {"reset", "bad-chunk"}
 """What may take with it some of what was sent before it, on a machine that is slow to read: the
@@ -105,7 +111,9 @@ class Delivery:
         wanted = self._fates[place].body.locs[start:end]
         if self._intact[place] == start:
             found = (entry.loc for entry in batch)
-            self._intact[place] += sum(1 for _ in takewhile(truth, map(eq, found, wanted)))
+            self._intact[place] += sum(
+                1 for _ in takewhile(truth, map(eq, found, wanted))
+            )
 
     def judge(self, documents: list[Document]) -> None:
         """Record the differences from the expected result."""
@@ -114,7 +122,9 @@ class Delivery:
             document = children.pop(place, None)
             if document is None:
                 self.slips.append(f"/{fate.way}/{place}: no outcome")
-            elif not self._is_right(fate, document, self._taken[place], self._intact[place]):
+            elif not self._is_right(
+                fate, document, self._taken[place], self._intact[place]
+            ):
                 self.slips.append(
                     f"{document.url}: {self._taken[place]} of which {self._intact[place]} right, "
                     f"{document.bytes_raw} of {fate.cut}, {document.status} {document.reason}"
@@ -122,14 +132,18 @@ class Delivery:
         if len(children) != 2:
             self.slips.append(f"besides the children: {list(children)}")
 
-    def _is_right(self, fate: Fate, document: Document, taken: int, intact: int) -> bool:
+    def _is_right(
+        self, fate: Fate, document: Document, taken: int, intact: int
+    ) -> bool:
         if document.entries != taken:
             return False
         if fate.way in _ALL:
             return taken == intact == URLS and document.status == "complete"
         if fate.way in _NONE:
             return taken == 0 and document.reason == _NONE[fate.way]
-        if fate.way == "damaged":  # no tool can tell what a wrong byte that still reads was
+        if (
+            fate.way == "damaged"
+        ):  # no tool can tell what a wrong byte that still reads was
             return fate.body.count_within(fate.cut) <= intact <= taken <= URLS
         arrived = document.bytes_raw
         if arrived > fate.cut or (arrived < fate.cut and fate.way not in _OVERTAKEN):
@@ -175,7 +189,9 @@ class Soak:
     async def _walk(self, base: str) -> None:
         delivery = Delivery(self.seed, self.walks)
         count = 0
-        async with walk(sitemaps=[f"{base}/index/{self.walks}"], options=OPTIONS) as entries:
+        async with walk(
+            sitemaps=[f"{base}/index/{self.walks}"], options=OPTIONS
+        ) as entries:
             async for batch in entries.batches():
                 count += len(batch)
                 delivery.take(batch)
@@ -183,7 +199,9 @@ class Soak:
         delivery.judge(report.documents)
         self.walks += 1
         self.entries += count
-        self.outcomes.update(f"{each.status} {each.reason}".strip() for each in report.documents)
+        self.outcomes.update(
+            f"{each.status} {each.reason}".strip() for each in report.documents
+        )
         self.slips += delivery.slips
         if count != report.entries:
             self.slips.append(f"walk {self.walks}: {count} of {report.entries}")
@@ -221,10 +239,17 @@ def print_figures(soak: Soak, end: float) -> bool:
         f"{seconds / 60:.1f} minutes, of which {(soak.warm - soak.begin) / 60:.1f} to warm up; "
         f"{soak.walks} walks, {soak.entries:,} entries, {soak.entries / seconds:,.0f} a second"
     )
-    print("growth from the first tenth to the last, medians of the tenths (and before them), most:")
+    print(
+        "growth from the first tenth to the last, medians of the tenths (and before them), most:"
+    )
     curve = partial(Curve, warm=soak.warm, end=end)
     memory = curve("memory", soak.flow, MEMORY)
-    print(memory, curve("files", soak.flow, FILES), curve("tasks", soak.flow, TASKS), sep="\n")
+    print(
+        memory,
+        curve("files", soak.flow, FILES),
+        curve("tasks", soak.flow, TASKS),
+        sep="\n",
+    )
     files, tasks = curve("files", soak.rest, FILES), curve("tasks", soak.rest, TASKS)
     blocks = curve("blocks", soak.rest, BLOCKS)
     print("at rest:", files, tasks, blocks, sep="\n")
@@ -243,7 +268,9 @@ def main() -> None:
     """Soak, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10, help="after the warm-up")
-    parser.add_argument("--interval", type=float, default=1, help="seconds between two samples")
+    parser.add_argument(
+        "--interval", type=float, default=1, help="seconds between two samples"
+    )
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     soak = Soak(arguments.seed)

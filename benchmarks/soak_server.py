@@ -61,14 +61,18 @@ class Body:
 
     def count_within(self, size: int) -> int:
         """Return how many records have their URL within the first `size` bytes, by zlib."""
-        return zlib.decompressobj(wbits=31).decompress(self.data[:size]).count(b"</loc>")
+        return (
+            zlib.decompressobj(wbits=31).decompress(self.data[:size]).count(b"</loc>")
+        )
 
 
 @cache
 def make_body(kind: int) -> Body:
     """Make one of the bodies; its URLs are found without any reader of ours."""
     data = make_urlset(URLS, kind).data
-    locs = [element.text or "" for element in fromstring(data).iter(f"{{{PROTOCOL}}}loc")]
+    locs = [
+        element.text or "" for element in fromstring(data).iter(f"{{{PROTOCOL}}}loc")
+    ]
     return Body(gzip.compress(data, 6, mtime=0), locs)
 
 
@@ -113,20 +117,26 @@ class SoakServer(FaultServer):
         place = "/".join(rest)
         if way == "index":
             ways = draw_ways(self._seed, int(place))
-            return answered(index(*(f"/{way}/{place}/{n}" for n, way in enumerate(ways))))
+            return answered(
+                index(*(f"/{way}/{place}/{n}" for n, way in enumerate(ways)))
+            )
         if way == "robots.txt":
             return answered(b"", "404 No")
         fate = draw_fate(self._seed, way, place)
         return self._write_script(fate.way, place, fate.body.data, fate.cut)
 
-    def _write_script(self, way: str, place: str, body: bytes, cut: int) -> Iterable[Step]:
+    def _write_script(
+        self, way: str, place: str, body: bytes, cut: int
+    ) -> Iterable[Step]:
         match way:
             case "whole":
                 return answered(body)
             case "moved":
                 return answered(b"", "302 Found", f"Location: /whole/{place}")
             case "damaged":
-                return answered(body[:cut] + bytes([body[cut] ^ 0x10]) + body[cut + 1 :])
+                return answered(
+                    body[:cut] + bytes([body[cut] ^ 0x10]) + body[cut + 1 :]
+                )
             case "missing" | "busy":
                 return answered(b"", "503 No" if way == "busy" else "404 No")
             case "chunked":

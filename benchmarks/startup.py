@@ -38,8 +38,16 @@ SAMPLE = Path(__file__).parent.parent / "testdata" / "urlset" / "plain.xml"
 
 def measure_once(name: str, bytecode: str) -> float:
     """Run a process; return its CPU milliseconds."""
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bytecode}
-    command = [sys.executable, *COMMANDS[name], *([str(SAMPLE)] if name == "one file" else [])]
+    environment = {
+        **os.environ,
+        "PYTHONDONTWRITEBYTECODE": "",
+        "PYTHONPYCACHEPREFIX": bytecode,
+    }
+    command = [
+        sys.executable,
+        *COMMANDS[name],
+        *([str(SAMPLE)] if name == "one file" else []),
+    ]
     before = children_seconds()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
     return 1000 * (children_seconds() - before)
@@ -59,7 +67,9 @@ def measure_all(rounds: int) -> dict[str, list[float]]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(
+        description=__doc__.partition("\n")[0] if __doc__ else ""
+    )
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -67,13 +77,19 @@ def main() -> None:
     print_machine(machine)
     rounds = measure_all(arguments.rounds)
     medians = {name: median(found) for name, found in rounds.items()}
-    rows = [(name, medians[name], min(found), max(found)) for name, found in rounds.items()]
+    rows = [
+        (name, medians[name], min(found), max(found)) for name, found in rounds.items()
+    ]
     print_table("A fresh process", ("what", "CPU ms", "least", "most"), rows)
     verdicts = targets.judge("startup", medians)
     targets.print_verdicts(verdicts)
     write_json(
         arguments.json,
-        {"machine": machine, "milliseconds": rounds, "targets": targets.as_json(verdicts)},
+        {
+            "machine": machine,
+            "milliseconds": rounds,
+            "targets": targets.as_json(verdicts),
+        },
     )
 
 

@@ -86,7 +86,9 @@ def write_site(folder: Path, children: int, urls: int) -> None:
         (folder / f"child-{number}.xml.gz").write_bytes(gzip.compress(body, 6, mtime=0))
         lines.append(f"<sitemap><loc>child-{number}.xml.gz</loc></sitemap>")
     head = '<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
-    (folder / "index.xml").write_text(f"{head}{''.join(lines)}</sitemapindex>", encoding="ascii")
+    (folder / "index.xml").write_text(
+        f"{head}{''.join(lines)}</sitemapindex>", encoding="ascii"
+    )
 
 
 @contextmanager
@@ -107,7 +109,9 @@ def write_child(folder: Path, child: int, urls: int, *, day: int = 1) -> None:
         for number in range(urls)
     )
     body = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{records}</urlset>'
-    (folder / f"child-{child}.xml.gz").write_bytes(gzip.compress(body.encode(), 1, mtime=0))
+    (folder / f"child-{child}.xml.gz").write_bytes(
+        gzip.compress(body.encode(), 1, mtime=0)
+    )
 
 
 def write_small_site(folder: Path, children: int, urls: int) -> None:
@@ -136,7 +140,11 @@ def show(name: str, walked: Walked, note: str = "") -> None:
 
 def measure_cost(folder: Path, url: str, runs: int) -> None:
     """Compare walks without a state with first walks with one, by medians."""
-    ways = {"no state": (), "state": ("state",), "state and changes": ("state", "changes")}
+    ways = {
+        "no state": (),
+        "state": ("state",),
+        "state and changes": ("state", "changes"),
+    }
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     for turn in range(runs):
         for name, options in ways.items():

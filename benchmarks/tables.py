@@ -10,17 +10,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def print_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def print_table(
+    title: str, head: Sequence[str], rows: Iterable[Sequence[object]]
+) -> None:
     """Print columns: words to the left, numbers to the right."""
     cells = [[_write(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
     numbers = [
-        bool(cells) and all(_is_number(row[column]) for row in cells) for column in range(len(head))
+        bool(cells) and all(_is_number(row[column]) for row in cells)
+        for column in range(len(head))
     ]
     print(f"\n{title}")
     for row in (list(head), ["-" * width for width in widths], *cells):
         columns = zip(row, widths, numbers, strict=True)
-        print("  ".join(c.rjust(w) if n else c.ljust(w) for c, w, n in columns).rstrip())
+        print(
+            "  ".join(c.rjust(w) if n else c.ljust(w) for c, w, n in columns).rstrip()
+        )
 
 
 def _write(cell: object) -> str:
@@ -32,7 +37,9 @@ def _write(cell: object) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return text == "-" or text.replace(",", "").replace(".", "", 1).lstrip("+-").isdigit()
+    return (
+        text == "-" or text.replace(",", "").replace(".", "", 1).lstrip("+-").isdigit()
+    )
 
 
 def print_machine(machine: Mapping[str, str]) -> None:

@@ -145,7 +145,9 @@ def print_verdicts(verdicts: Iterable[Verdict]) -> None:
     rows = [
         (
             f"{target.figure} : {target.base}" if target.base else target.figure,
-            f">= {target.least:g}" if target.least is not None else f"<= {target.most:g}",
+            f">= {target.least:g}"
+            if target.least is not None
+            else f"<= {target.most:g}",
             measured,
             words[met],
         )

@@ -124,7 +124,9 @@ def _write_video(random: Random, number: int) -> str:
     )
     fields = [(name, text) for name, text, share in pool if random.random() < share]
     fields += [("tag", random.choice(LANGUAGES)) for _ in range(random.randint(0, 5))]
-    written = "".join(f"      <video:{name}>{text}</video:{name}>\n" for name, text in fields)
+    written = "".join(
+        f"      <video:{name}>{text}</video:{name}>\n" for name, text in fields
+    )
     return f"    <video:video>\n{written}    </video:video>\n"
 
 
@@ -147,7 +149,11 @@ def write_commented(random: Random, url: str, number: int) -> str:
     fields = write_optional(random, url, number)
     if number % 20 == 0:
         return f"    <!-- page {number} -->\n{fields}"
-    return f"{fields}    <!-- {choose_words(random, 3)} -->\n" if number % 20 == 10 else fields
+    return (
+        f"{fields}    <!-- {choose_words(random, 3)} -->\n"
+        if number % 20 == 10
+        else fields
+    )
 
 
 def write_unknown(random: Random, url: str, number: int) -> str:
@@ -265,7 +271,10 @@ def _write_item(random: Random, number: int) -> str:
     ]
     if random.random() < 0.8:
         fields.append(f"<dc:creator><![CDATA[{choose_words(random, 2)}]]></dc:creator>")
-    fields += [f"<category>{random.choice(WORDS)}</category>" for _ in range(random.randint(0, 5))]
+    fields += [
+        f"<category>{random.choice(WORDS)}</category>"
+        for _ in range(random.randint(0, 5))
+    ]
     if random.random() < 0.6:
         text = choose_words(random, 120)
         fields.append(f"<content:encoded><![CDATA[<p>{text}</p>]]></content:encoded>")

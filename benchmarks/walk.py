@@ -32,7 +32,17 @@ if TYPE_CHECKING:
 SECONDS_PER_WALK = 600
 GZIPPED = {"Content-Type": "application/gzip"}
 XML = {"Content-Type": "application/xml"}
-HEAD = ("client", "URLs", "seconds", "URLs/s", "first ms", "CPU s", "peak MB", "x batches", "")
+HEAD = (
+    "client",
+    "URLs",
+    "seconds",
+    "URLs/s",
+    "first ms",
+    "CPU s",
+    "peak MB",
+    "x batches",
+    "",
+)
 
 
 class Walked(NamedTuple):
@@ -66,12 +76,12 @@ def make_site(children: int, urls: int) -> Callable[[str], dict[str, Page]]:
         lines = []
         for number in range(children):
             path = f"/child-{number}.xml.gz"
-            data = make_urlset(urls, number).data.replace(BASE.encode(), origin.encode())
+            data = make_urlset(urls, number).data.replace(
+                BASE.encode(), origin.encode()
+            )
             site[path] = Page(gzip.compress(data, 6, mtime=0), GZIPPED)
             lines.append(f"<sitemap><loc>{origin}{path}</loc></sitemap>\n")
-        index = (
-            f'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{"".join(lines)}'
-        )
+        index = f'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{"".join(lines)}'
         site["/index.xml"] = Page(f"{index}</sitemapindex>\n".encode(), XML)
         return site
 
@@ -87,7 +97,9 @@ def run_client(name: str, url: str) -> tuple[Walked | None, str]:
     return (None, fault) if fault else (Walked(**json.loads(output)), "")
 
 
-def run_rounds(url: str, clients: list[str], expected: int, rounds: int) -> list[Result]:
+def run_rounds(
+    url: str, clients: list[str], expected: int, rounds: int
+) -> list[Result]:
     """Have each client walk in turn."""
     results = {name: Result(name, [], find_obstacle(name)) for name in clients}
     for _ in range(rounds):
@@ -111,16 +123,25 @@ def find_obstacle(name: str) -> str:
 
 def print_results(title: str, results: list[Result]) -> None:
     """Print the table of one site."""
-    ours = next((r.median("seconds") for r in results if r.client == "batches" and r.walks), None)
+    ours = next(
+        (r.median("seconds") for r in results if r.client == "batches" and r.walks),
+        None,
+    )
     rows: list[tuple[object, ...]] = []
     for result in results:
         if result.fault or not result.walks:
             rows.append((result.client, *[None] * 7, result.fault))
             continue
         urls, seconds = result.walks[0].urls, result.median("seconds")
-        figures = (result.median("cpu"), result.median("peak"), seconds / ours if ours else None)
+        figures = (
+            result.median("cpu"),
+            result.median("peak"),
+            seconds / ours if ours else None,
+        )
         first = 1000 * result.median("first")
-        rows.append((result.client, urls, seconds, round(urls / seconds), first, *figures, ""))
+        rows.append(
+            (result.client, urls, seconds, round(urls / seconds), first, *figures, "")
+        )
     print_table(title, HEAD, rows)
 
 
@@ -137,14 +158,18 @@ def figures_of(results: list[Result], peak: str = "peak") -> dict[str, float]:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(
+        description=__doc__.partition("\n")[0] if __doc__ else ""
+    )
     parser.add_argument("--children", type=int, default=100)
     parser.add_argument("--urls", type=int, default=10_000, help="URLs of each child")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="+", choices=WALKERS, default=list(WALKERS))
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    machine = describe_machine([*dict.fromkeys(c.package for c in WALKERS.values()), "zlib-ng"])
+    machine = describe_machine(
+        [*dict.fromkeys(c.package for c in WALKERS.values()), "zlib-ng"]
+    )
     print_machine(machine)
     ours = [name for name in arguments.only if WALKERS[name].package == "sitemapreader"]
     tenth = max(1, arguments.children // 10)

@@ -90,7 +90,9 @@ def write_rules() -> str:
     parts = [RULES]
     rules = (rule for rule, _ in load_rules())
     for category, group in groupby(sort_rules(rules), lambda rule: rule.category):
-        parts.append(f"## {category}\n\n| rule | severity | what it finds | what to do |")
+        parts.append(
+            f"## {category}\n\n| rule | severity | what it finds | what to do |"
+        )
         parts.append("|---|---|---|---|")
         for rule in group:
             cells = (rule.severity, rule.title, rule.advice)
@@ -108,7 +110,9 @@ def write_limits() -> str:
         for group, rows in groupby(fields, key=lambda row: row[0]):
             parts.append(f"### {group[0].upper()}{group[1:]}\n" if group else "")
             parts.append(_write_table(kind(), rows))
-    parts.append("## Fixed numbers\n\nOf protocols, and bounds that no option changes.\n")
+    parts.append(
+        "## Fixed numbers\n\nOf protocols, and bounds that no option changes.\n"
+    )
     fixed = [
         row
         for row in list_texts(inspect.getsource(options))
@@ -123,14 +127,26 @@ def list_texts(source: str) -> Iterator[tuple[str, str, str]]:
     body: Any = ast.parse(source).body
     if isinstance(body[0], ast.ClassDef):
         body = body[0].body
-    comments = {n: line[6:] for n, line in enumerate(source.splitlines()) if line[:6] == "    # "}
+    comments = {
+        n: line[6:]
+        for n, line in enumerate(source.splitlines())
+        if line[:6] == "    # "
+    }
     for statement, text in pairwise(body):
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(text, ast.Expr):
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(
+            text, ast.Expr
+        ):
             target: Any = (
-                statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+                statement.targets[0]
+                if isinstance(statement, ast.Assign)
+                else statement.target
             )
             above = [comment for n, comment in comments.items() if n < target.lineno]
-            yield (above or [""])[-1], target.id, inspect.cleandoc(ast.literal_eval(text.value))
+            yield (
+                (above or [""])[-1],
+                target.id,
+                inspect.cleandoc(ast.literal_eval(text.value)),
+            )
 
 
 def _write_table(owner: object, rows: Iterable[tuple[str, str, str]]) -> str:
@@ -149,42 +165,46 @@ def _write_table(owner: object, rows: Iterable[tuple[str, str, str]]) -> str:
 def _protect(text: str) -> str:
     """Escape what Markdown would take for markup outside of code."""
     parts = text.split("`")
-    parts[::2] = [re.sub(r"[*|]", r"\\\g<0>", part.replace("<", "&lt;")) for part in parts[::2]]
+    parts[::2] = [
+        re.sub(r"[*|]", r"\\\g<0>", part.replace("<", "&lt;")) for part in parts[::2]
+    ]
     return "`".join(parts)
 
 
 PUBLIC = {
     "Walking a site": """
-        walk walk_sync WalkArguments Walk walk_many walk_many_sync SiteRun
-        SiteTask watch Watch SiteOutcome SiteStatus discover discover_sync
-        Discovery newest newest_sync Newest why why_sync Explanation
+        walk walk_sync WalkArguments Walk walk_many walk_many_sync SiteRun SiteTask
+        watch Watch SiteOutcome SiteStatus discover discover_sync Discovery newest
+        newest_sync Newest why why_sync Explanation
     """,
     "Reading one document": "read SitemapReader Event parse_robots Robots usage_of",
     "Values": """
-        UrlEntry SitemapEntry Image Video News Alternate _types.models.Price _types.models.Restriction Extra
-        Format Via Change DateSource
+        UrlEntry SitemapEntry Image Video News Alternate _types.models.Price
+        _types.models.Restriction Extra Format Via Change DateSource
     """,
     "Report, Issues and errors": """
-        Report Document Status Role Issue IssueCode Severity SitemapReaderError FetchError
-        StateError
+        Report Document Status Role Issue IssueCode Severity SitemapReaderError
+        FetchError StateError
     """,
     "Limits, options, fetchers and pages": "Limits FetchOptions Identity HttpFetcher fetch pages",
     "State": """
-        State changes.SiteState changes.DocumentState changes.UnlistedUrl changes.GonePage
-        changes.name_of_sitemaps changes.PlannedDocument
+        State changes.SiteState changes.DocumentState changes.UnlistedUrl
+        changes.GonePage changes.name_of_sitemaps changes.PlannedDocument
     """,
     "Outputs and tables": """
         open_output to_dataframe read_batches IncompleteWarning output output.columns
         output.arrow
     """,
     "For extensions": """
-        _types.urls.NORMAL_URL _types.urls.has_web_scheme _types.urls.host_of _types.urls.origin_of _types.urls.parse_url _types.urls.path_of
-        _types.urls.site_of _types.urls.trim _types.urls.url_key _bytes.lines.iterate_lines _types.dates.as_since
-        _types.dates.parse_lastmod _event_loop.LoopThread _event_loop.end_task _event_loop.repeat_in_thread
-        _event_loop.run_in_thread _event_loop.without_await _types.errors.advise_extra _types.errors.name_extra
-        _types.errors.suggest
-        _types.issues.excerpt _types.issues.show_url _types.outcomes.show_bytes _many.name_site _types.options.MAX_URL_CHARS
-        __version__ _types.options.ROBOTS_MAX_BYTES
+        _types.urls.NORMAL_URL _types.urls.has_web_scheme _types.urls.host_of
+        _types.urls.origin_of _types.urls.parse_url _types.urls.path_of
+        _types.urls.site_of _types.urls.trim _types.urls.url_key
+        _bytes.lines.iterate_lines _types.dates.as_since _types.dates.parse_lastmod
+        _event_loop.LoopThread _event_loop.end_task _event_loop.repeat_in_thread
+        _event_loop.run_in_thread _event_loop.without_await _types.errors.advise_extra
+        _types.errors.name_extra _types.errors.suggest _types.issues.excerpt
+        _types.issues.show_url _types.outcomes.show_bytes _many.name_site
+        _types.options.MAX_URL_CHARS __version__ _types.options.ROBOTS_MAX_BYTES
     """,
 }
 """Heading -> the names below it, in `sitemapreader`: modules stand for all that they export."""
@@ -214,7 +234,9 @@ def write_reference() -> str:
             thing = _find(name)
             if inspect.ismodule(thing):
                 own = sorted(set(thing.__all__) - set(sitemapreader.__all__))
-                parts += [_describe(f"{name}.{each}", getattr(thing, each)) for each in own]
+                parts += [
+                    _describe(f"{name}.{each}", getattr(thing, each)) for each in own
+                ]
             else:
                 parts.append(_describe(name, thing))
         parts.append("")
@@ -254,7 +276,11 @@ def _kind_of(thing: object) -> str:
 
 def _describe(path: str, thing: object) -> str:
     is_described = inspect.isclass(thing) or inspect.isroutine(thing)
-    said = (inspect.getdoc(thing) or "").partition("\n\n")[0] if is_described else "A value."
+    said = (
+        (inspect.getdoc(thing) or "").partition("\n\n")[0]
+        if is_described
+        else "A value."
+    )
     return f"| `{path}` | {_protect(' '.join(said.split()))} |"
 
 

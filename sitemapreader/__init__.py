@@ -66,7 +66,13 @@ if TYPE_CHECKING:
         Video,
     )
     from sitemapreader._types.options import FetchOptions, Limits
-    from sitemapreader._types.outcomes import Document, Role, SiteOutcome, SiteStatus, Status
+    from sitemapreader._types.outcomes import (
+        Document,
+        Role,
+        SiteOutcome,
+        SiteStatus,
+        Status,
+    )
     from sitemapreader._walk import (
         Discovery,
         Walk,
@@ -152,8 +158,8 @@ _EXPORTS_BY_MODULE = {
     "_many": "SiteRun SiteTask Watch walk_many walk_many_sync watch",
     "_identity": "Identity",
     "_types.issues": "Issue IssueCode Severity",
-    "_types.models": "Alternate Change DateSource Event Extra Format Image News SitemapEntry UrlEntry Via "
-    "Video",
+    "_types.models": "Alternate Change DateSource Event Extra Format Image News SitemapEntry "
+    "UrlEntry Via Video",
     "_types.options": "FetchOptions Limits",
     "output": "open_output",
     "_presence": "Explanation why why_sync",
@@ -166,7 +172,11 @@ _EXPORTS_BY_MODULE = {
     "_walk": "Discovery Walk WalkArguments discover discover_sync walk walk_sync",
     "_walk.newest": "Newest newest newest_sync",
 }
-_EXPORTS = {name: module for module, names in _EXPORTS_BY_MODULE.items() for name in names.split()}
+_EXPORTS = {
+    name: module
+    for module, names in _EXPORTS_BY_MODULE.items()
+    for name in names.split()
+}
 """Public name -> the module that it is loaded from when it is first used."""
 
 

@@ -6,7 +6,12 @@ import asyncio
 import sys
 import threading
 from concurrent.futures import Future, wait
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -33,7 +38,9 @@ class LoopThread:
     def __init__(self, context: AbstractAsyncContextManager[Any]) -> None:
         self._context = context
         # a daemon: if the interpreter ends inside the context, it does not wait for the network
-        self._thread = threading.Thread(target=self._run, name="sitemapreader.walk", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, name="sitemapreader.walk", daemon=True
+        )
         self._loop: Future[asyncio.AbstractEventLoop] = Future()
         self._end: Future[None] = Future()
         self._leaving = asyncio.Event()
@@ -50,7 +57,9 @@ class LoopThread:
             self._thread.join()
             raise fault
 
-    def call(self, work: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    def call(
+        self, work: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> Future[T]:
         """Run a coroutine function in the thread; pass its result to `get_result`."""
         loop = self._loop.result()
         return asyncio.run_coroutine_threadsafe(contain(work, *args, **kwargs), loop)
@@ -65,7 +74,9 @@ class LoopThread:
 
         Raise what leaving raised, unless the consumer left because of an `error` of its own.
         """
-        if sys.is_finalizing():  # a generator is closed at exit, and daemons do not run any more
+        if (
+            sys.is_finalizing()
+        ):  # a generator is closed at exit, and daemons do not run any more
             return
         self.let_go()
         fault = self._end.exception()
@@ -130,7 +141,9 @@ async def run_aside(work: Callable[[], T], size: int) -> T:
 
     A flood of tags, rules or references takes 1 us a byte.
     """
-    return work() if size <= _READ_AT_ONCE_BYTES else await asyncio.to_thread(work)
+    if size <= _READ_AT_ONCE_BYTES:
+        return work()
+    return await asyncio.to_thread(work)
 
 
 async def run_in_thread(work: Callable[[], T], interrupt: Callable[[], object]) -> T:
@@ -191,13 +204,19 @@ class ExitError(Exception):
         self.error = error
 
 
-async def contain(work: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+async def contain(
+    work: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+) -> T:
     """Await a function; raise ExitError for an exit, or a cancellation by nobody."""
     try:
         return await work(*args, **kwargs)
     except (KeyboardInterrupt, SystemExit, asyncio.CancelledError) as error:
         task = asyncio.current_task()
-        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+        if (
+            isinstance(error, asyncio.CancelledError)
+            and task is not None
+            and task.cancelling()
+        ):
             raise
         raise ExitError(error) from None
 
@@ -217,4 +236,6 @@ def find_first(error: BaseException) -> BaseException:
     """Return the first exception of a group, and an exit unchanged."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return error.error if isinstance(error, ExitError) else error
+    if isinstance(error, ExitError):
+        return error.error
+    return error

@@ -49,9 +49,18 @@ _RESERVED_NAMES = ("example", "test", "invalid", "localhost")
 
 _WRONG_KEYS = (
     (b"BEGIN PUBLIC", "is a public key: name the file of the private key"),
-    (b"BEGIN ENCRYPTED", "is encrypted: remove the password with openssl pkey -in FILE -out FILE"),
-    (b"BEGIN OPENSSH", "has OpenSSH's format: convert it with ssh-keygen -p -m PKCS8 -f FILE"),
-    (b"BEGIN RSA", "is an RSA key: sites verify Ed25519 only, so make a key of that kind"),
+    (
+        b"BEGIN ENCRYPTED",
+        "is encrypted: remove the password with openssl pkey -in FILE -out FILE",
+    ),
+    (
+        b"BEGIN OPENSSH",
+        "has OpenSSH's format: convert it with ssh-keygen -p -m PKCS8 -f FILE",
+    ),
+    (
+        b"BEGIN RSA",
+        "is an RSA key: sites verify Ed25519 only, so make a key of that kind",
+    ),
 )
 """Text in a key file that cannot be used -> what is wrong and what to do."""
 _NEW_KEY = "make one with openssl genpkey -algorithm ed25519 -out FILE"
@@ -89,8 +98,12 @@ class SignatureParameters:
 
 def _check_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
     """Raise ValueError unless the value can be sent as a URL of the crawler."""
-    problem = f"`{field.name}` must be an https URL in ASCII, such as https://crawler.example"
-    is_plain = value.isascii() and value.isprintable() and not set(value) & set(' "\\<>')
+    problem = (
+        f"`{field.name}` must be an https URL in ASCII, such as https://crawler.example"
+    )
+    is_plain = (
+        value.isascii() and value.isprintable() and not set(value) & set(' "\\<>')
+    )
     if not is_plain:
         raise ValueError(f"{problem}, got {value!r}")
     try:
@@ -106,7 +119,9 @@ def _check_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
 def _check_form(_: object, field: attrs.Attribute[str], value: str) -> None:
     forms = get_args(SignatureForm)
     if value not in forms:
-        raise ValueError(f"`{field.name}` must be one of {', '.join(forms)}, got {value!r}")
+        raise ValueError(
+            f"`{field.name}` must be one of {', '.join(forms)}, got {value!r}"
+        )
 
 
 @attrs.frozen
@@ -133,8 +148,12 @@ class Identity:
 
     key_file: str = attrs.field(converter=os.fspath)
     agent: str = attrs.field(validator=_check_agent)
-    form: SignatureForm = attrs.field(default="string", kw_only=True, validator=_check_form)
-    seconds: int = attrs.field(default=60, kw_only=True, validator=[ge(1), le(_MAX_SECONDS)])
+    form: SignatureForm = attrs.field(
+        default="string", kw_only=True, validator=_check_form
+    )
+    seconds: int = attrs.field(
+        default=60, kw_only=True, validator=[ge(1), le(_MAX_SECONDS)]
+    )
     keyid: str = attrs.field(init=False, eq=False)
     _key: Ed25519PrivateKey = attrs.field(init=False, eq=False, repr=False)
 
@@ -159,7 +178,9 @@ class Identity:
     def directory_url(self) -> str:
         """The address at which verifiers look for the directory."""
         url = URL(self.agent)
-        return str(url.with_path(DIRECTORY_PATH)) if url.path in ("", "/") else self.agent
+        if url.path in ("", "/"):
+            return str(url.with_path(DIRECTORY_PATH))
+        return self.agent
 
     def sign(self, url: str | URL, method: str = "GET") -> dict[str, str]:
         """Return the headers that sign one request; none unless its URL is https.
@@ -245,7 +266,9 @@ def _write_path(url: URL) -> str:
     return url.raw_path.partition("?")[0] or "/"
 
 
-def _make_identity(key_file: str, agent: str, form: SignatureForm, seconds: int) -> Identity:
+def _make_identity(
+    key_file: str, agent: str, form: SignatureForm, seconds: int
+) -> Identity:
     return Identity(key_file, agent, form=form, seconds=seconds)
 
 
@@ -301,7 +324,9 @@ def _read_key(path: Path) -> Ed25519PrivateKey:
         reason = getattr(error, "strerror", None) or "it is not a path"
         raise ValueError(f"{path} cannot be read: {reason}") from None
     is_jwk = data.lstrip().startswith(b"{")
-    return _parse_jwk(data, path) if is_jwk else _parse_pem(data, path)
+    if is_jwk:
+        return _parse_jwk(data, path)
+    return _parse_pem(data, path)
 
 
 def _parse_pem(data: bytes, path: Path) -> Ed25519PrivateKey:
@@ -318,7 +343,9 @@ def _parse_pem(data: bytes, path: Path) -> Ed25519PrivateKey:
     try:
         key = load_pem_private_key(data, None)
     except (TypeError, ValueError, UnsupportedAlgorithm):
-        raise ValueError(f"{path} is neither PEM nor a private JWK: {_NEW_KEY}") from None
+        raise ValueError(
+            f"{path} is neither PEM nor a private JWK: {_NEW_KEY}"
+        ) from None
     if not isinstance(key, key_type):
         raise ValueError(  # noqa: TRY004 (the argument is a path)
             f"{path} is not an Ed25519 key, and sites verify no other: {_NEW_KEY}"
@@ -331,16 +358,26 @@ def _parse_jwk(data: bytes, path: Path) -> Ed25519PrivateKey:
     try:
         members = json.loads(data)
     except (ValueError, RecursionError):
-        raise ValueError(f"{path} is neither PEM nor a private JWK: {_NEW_KEY}") from None
+        raise ValueError(
+            f"{path} is neither PEM nor a private JWK: {_NEW_KEY}"
+        ) from None
     if members.get("crv") != "Ed25519":
-        raise ValueError(f"{path} is not an Ed25519 key, and sites verify no other: {_NEW_KEY}")
+        raise ValueError(
+            f"{path} is not an Ed25519 key, and sites verify no other: {_NEW_KEY}"
+        )
     if "d" not in members:
-        raise ValueError(f"{path} is a public key, without `d`: name the file of the private key")
+        raise ValueError(
+            f"{path} is a public key, without `d`: name the file of the private key"
+        )
     try:
         seed = urlsafe_b64decode(members["d"] + "==")
         key = _load_key_type().from_private_bytes(seed)
     except (TypeError, ValueError):
-        raise ValueError(f"{path} has a `d` that is not an Ed25519 key: {_NEW_KEY}") from None
+        raise ValueError(
+            f"{path} has a `d` that is not an Ed25519 key: {_NEW_KEY}"
+        ) from None
     if members.get("x") not in (None, _public_jwk(key)["x"]):
-        raise ValueError(f"{path} has an `x` that does not belong to its `d`: {_NEW_KEY}")
+        raise ValueError(
+            f"{path} has an `x` that does not belong to its `d`: {_NEW_KEY}"
+        )
     return key

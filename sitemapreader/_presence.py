@@ -124,7 +124,11 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as JSON's types, without the empty ones."""
         causes = [
-            {name: value for name, value in attrs.asdict(cause).items() if value not in ("", None)}
+            {
+                name: value
+                for name, value in attrs.asdict(cause).items()
+                if value not in ("", None)
+            }
             for cause in self.causes
         ]
         return {"url": self.url, "verdict": str(self.verdict), "causes": causes}
@@ -203,7 +207,10 @@ async def why(
         for name, group in sites.items():
             search = _Search(name, group)
             await search.walk(
-                fetcher=fetcher, respect_robots=respect_robots, trusted=trusted, **walk_arguments
+                fetcher=fetcher,
+                respect_robots=respect_robots,
+                trusted=trusted,
+                **walk_arguments,
             )
             search.answer()
     if state is not None:
@@ -262,7 +269,11 @@ class _Question:
 
     def judge_matches(self, documents: dict[str, Document]) -> None:
         """Say where the URL is listed, under which spelling, and which filter excludes it."""
-        same = [match for match in self.matches if url_key(match.entry.loc) == url_key(self.url)]
+        same = [
+            match
+            for match in self.matches
+            if url_key(match.entry.loc) == url_key(self.url)
+        ]
         others = [match for match in self.matches if match not in same]
         listed = [match for match in same if not _is_feed_only(match, documents)]
         for match in listed:
@@ -284,7 +295,10 @@ class _Question:
 
     def _add_listed(self, match: _Match) -> None:
         loc = match.entry.loc
-        spelling = "" if loc == self.url else f", written {show_url(loc)}"
+        if loc == self.url:
+            spelling = ""
+        else:
+            spelling = f", written {show_url(loc)}"
         self.add(
             CauseCode.LISTED,
             f"listed by {match.place}{spelling}",
@@ -296,7 +310,9 @@ class _Question:
     def _add_spelling(self, match: _Match) -> None:
         loc = match.entry.loc
         difference = _describe_difference(self.url, loc)
-        if not difference:  # a target of a redirect or a canonical URL, which says so itself
+        if (
+            not difference
+        ):  # a target of a redirect or a canonical URL, which says so itself
             return
         self.add(
             CauseCode.OTHER_SPELLING,
@@ -327,13 +343,21 @@ class _Question:
             passed, _ = entry_filter.select(entries, ())
             if not passed:
                 date = entries[0].lastmod
-                about = f", and its lastmod is {date.isoformat()}" if date else ""
+                if date:
+                    about = f", and its lastmod is {date.isoformat()}"
+                else:
+                    about = ""
                 self.add(CauseCode.FILTERED, f"`{name}` excludes it{about}")
 
     def add_target(self, code: CauseCode, url: str, message: str) -> None:
         """Add a cause that names another URL, and say whether that URL is listed."""
-        match = next((m for m in self.matches if url_key(m.entry.loc) == url_key(url)), None)
-        listed = f", which is listed by {match.place}" if match else ", which is not listed either"
+        match = next(
+            (m for m in self.matches if url_key(m.entry.loc) == url_key(url)), None
+        )
+        if match:
+            listed = f", which is listed by {match.place}"
+        else:
+            listed = ", which is not listed either"
         self.add(code, f"{message} {show_url(url)}{listed}", url=url)
 
     # -- from the page
@@ -343,17 +367,32 @@ class _Question:
         visit = self.visit
         if visit is None:
             return
-        is_forbidden = not visit.error or visit.error.startswith(IssueCode.ROBOTS_DISALLOWED)
+        is_forbidden = not visit.error or visit.error.startswith(
+            IssueCode.ROBOTS_DISALLOWED
+        )
         if visit.not_judged is NotJudged.ROBOTS and is_forbidden:
-            self.add(CauseCode.ROBOTS, "robots.txt disallows the page, so it was not requested")
+            self.add(
+                CauseCode.ROBOTS,
+                "robots.txt disallows the page, so it was not requested",
+            )
         elif visit.not_judged is not None or visit.error:
-            reason = visit.error or f"the site did not give its usual response ({visit.not_judged})"
-            self.add(CauseCode.PAGE_UNKNOWN, f"the page could not be judged: {excerpt(reason)}")
+            reason = (
+                visit.error
+                or f"the site did not give its usual response ({visit.not_judged})"
+            )
+            self.add(
+                CauseCode.PAGE_UNKNOWN,
+                f"the page could not be judged: {excerpt(reason)}",
+            )
         elif url_key(visit.final_url) != url_key(self.url):
             statuses = ", ".join(str(redirect.status) for redirect in visit.redirects)
             message = f"the page redirects ({statuses}) to"
             self.add_target(CauseCode.REDIRECTS, visit.final_url, message)
-        if visit.not_judged is None and visit.status is not None and visit.status >= 400:
+        if (
+            visit.not_judged is None
+            and visit.status is not None
+            and visit.status >= 400
+        ):
             self.add(CauseCode.STATUS, f"the page returns {visit.status}")
         self._judge_facts(visit)
 
@@ -398,7 +437,9 @@ def _loose_key(url: str) -> str:
 
 def _letters_of(text: str) -> str:
     """Return the letters of a URL without its scheme, to compare wrong punctuation."""
-    return re.sub(r"\W+", "", re.sub(r"\A\W*https?", "", text, flags=re.IGNORECASE)).casefold()
+    return re.sub(
+        r"\W+", "", re.sub(r"\A\W*https?", "", text, flags=re.IGNORECASE)
+    ).casefold()
 
 
 def _describe_difference(asked: str, listed: str) -> str:
@@ -412,17 +453,25 @@ def _describe_difference(asked: str, listed: str) -> str:
     differences = {
         "scheme": ours.scheme.lower() != theirs.scheme.lower(),
         "www.": host_of(asked) != host_of(listed),
-        "port": (ours.port or "") != (theirs.port or "") and ours.scheme == theirs.scheme,
-        "index page": bool(_INDEX_PAGE.search(path)) != bool(_INDEX_PAGE.search(other_path)),
-        "slash at the end": _INDEX_PAGE.sub("/", path)[-1:] != _INDEX_PAGE.sub("/", other_path)[-1:]
+        "port": (ours.port or "") != (theirs.port or "")
+        and ours.scheme == theirs.scheme,
+        "index page": bool(_INDEX_PAGE.search(path))
+        != bool(_INDEX_PAGE.search(other_path)),
+        "slash at the end": _INDEX_PAGE.sub("/", path)[-1:]
+        != _INDEX_PAGE.sub("/", other_path)[-1:]
         and path.strip("/") != "",
-        "capital letters": path.casefold().strip("/") == other_path.casefold().strip("/")
+        "capital letters": path.casefold().strip("/")
+        == other_path.casefold().strip("/")
         and path.strip("/") != other_path.strip("/"),
         "query": ours.query != theirs.query,
         "encoding": ours.path != path or theirs.path != other_path,
     }
     found = [name for name, differs in differences.items() if differs]
-    if len(found) > 1 and "encoding" in found and ours.path.casefold() == theirs.path.casefold():
+    if (
+        len(found) > 1
+        and "encoding" in found
+        and ours.path.casefold() == theirs.path.casefold()
+    ):
         found.remove("encoding")
     return ", ".join(found) or "another spelling"
 
@@ -441,7 +490,9 @@ class _Search:
         for question in questions:
             for key in question.targets:
                 self._by_key[key].append(question)
-        self._by_letters = {_letters_of(question.url): question for question in questions}
+        self._by_letters = {
+            _letters_of(question.url): question for question in questions
+        }
         self._records: dict[str, int] = defaultdict(int)
 
     async def walk(self, **arguments: Any) -> None:
@@ -467,7 +518,9 @@ class _Search:
         keys = {_loose_key(text) for text in texts}
         found = [question for key in keys for question in self._by_key.get(key, ())]
         letters = map(_letters_of, texts)
-        found += [self._by_letters[each] for each in letters if each in self._by_letters]
+        found += [
+            self._by_letters[each] for each in letters if each in self._by_letters
+        ]
         for question in found:
             if issue not in question.issues:
                 question.issues.append(issue)
@@ -479,7 +532,9 @@ class _Search:
             for each in self.report.documents
             if each.reason != IssueCode.CYCLE
         }
-        unread = [_describe_unread(each) for each in self.report.documents if _may_list(each)]
+        unread = [
+            _describe_unread(each) for each in self.report.documents if _may_list(each)
+        ]
         empty = [each for each in self.report.documents if _is_empty(each)]
         for question in self.questions:
             question.judge_matches(documents)
@@ -496,7 +551,10 @@ class _Search:
     def _add_dropped(self, question: _Question) -> None:
         """Say which Issue dropped a record of the URL."""
         for issue in question.issues:
-            place = f"{show_url(issue.sitemap)}, line {issue.line}" if issue.line else issue.sitemap
+            if issue.line:
+                place = f"{show_url(issue.sitemap)}, line {issue.line}"
+            else:
+                place = issue.sitemap
             question.add(
                 CauseCode.DROPPED,
                 f"an Issue is about it: {issue.code} ({issue.code.meaning}) in {place}",
@@ -504,7 +562,9 @@ class _Search:
                 line=issue.line,
             )
 
-    def _add_absence(self, question: _Question, empty: list[Document], *, is_unread: bool) -> None:
+    def _add_absence(
+        self, question: _Question, empty: list[Document], *, is_unread: bool
+    ) -> None:
         """Say that something is missing altogether: sitemaps, records, or the URL."""
         read = sum(each.listed > 0 for each in self.report.documents)
         for document in empty[:_MAX_NAMED]:
@@ -514,7 +574,9 @@ class _Search:
                 sitemap=document.url,
             )
         if self.report.counts[IssueCode.NO_SITEMAP]:
-            question.add(CauseCode.NO_SITEMAP, f"no sitemap was found for {show_url(self.site)}")
+            question.add(
+                CauseCode.NO_SITEMAP, f"no sitemap was found for {show_url(self.site)}"
+            )
         elif read and not is_unread and not question.matches and not question.issues:
             total = sum(self._records.values())
             question.add(
@@ -522,13 +584,17 @@ class _Search:
                 f"none of the {total} records in {read} sitemaps lists it",
             )
         if host_of(question.url) != host_of(self.site):
-            question.add(CauseCode.OTHER_SITE, f"its host differs from {show_url(self.site)}")
+            question.add(
+                CauseCode.OTHER_SITE, f"its host differs from {show_url(self.site)}"
+            )
 
 
 def _is_feed_only(match: _Match, documents: dict[str, Document]) -> bool:
     """Return whether the entry comes from a feed that only a page links."""
     document = documents.get(match.entry.sitemap)
-    return document is not None and document.format in _FEEDS and document.via in _LINKED
+    return (
+        document is not None and document.format in _FEEDS and document.via in _LINKED
+    )
 
 
 def _may_list(document: Document) -> bool:
@@ -541,12 +607,17 @@ def _may_list(document: Document) -> bool:
 
 
 def _describe_unread(document: Document) -> Cause:
-    part = "only a part of it was read" if document.status is Status.PARTIAL else "it was not read"
+    if document.status is Status.PARTIAL:
+        part = "only a part of it was read"
+    else:
+        part = "it was not read"
     reason = str(document.reason)
     if document.http_status and reason == IssueCode.HTTP_STATUS:
         reason = f"{reason} {document.http_status}"
     if document.role is Role.SITEMAP:
-        message = f"this sitemap may list it, but {part} ({reason}): {show_url(document.url)}"
+        message = (
+            f"this sitemap may list it, but {part} ({reason}): {show_url(document.url)}"
+        )
     else:
         message = f"{part} ({reason}), so some sitemaps may be unknown: {show_url(document.url)}"
     return Cause(CauseCode.SITEMAP_NOT_READ, message, sitemap=document.url)
@@ -568,15 +639,24 @@ def _is_decided(question: _Question) -> bool:
 
 
 async def _visit(
-    questions: list[_Question], fetcher: Fetcher, options: FetchOptions, *, trusted: bool
+    questions: list[_Question],
+    fetcher: Fetcher,
+    options: FetchOptions,
+    *,
+    trusted: bool,
 ) -> None:
     """Request the pages, and for each folder a page that cannot exist."""
     by_url = {question.url: question for question in questions}
     probes = {urljoin(question.url, f"./{token_hex(12)}") for question in questions}
     templates: dict[str, set[str]] = defaultdict(set)
     urls = [*by_url, *probes]
-    hosts = {f"{origin_of(question.url)}/" for question in questions} if trusted else set()
-    async with aclosing(visit_pages(urls, fetcher, network=options, trusted=hosts)) as visits:
+    if trusted:
+        hosts = {f"{origin_of(question.url)}/" for question in questions}
+    else:
+        hosts = set()
+    async with aclosing(
+        visit_pages(urls, fetcher, network=options, trusted=hosts)
+    ) as visits:
         async for visit in visits:
             if visit.url in by_url:
                 by_url[visit.url].visit = visit

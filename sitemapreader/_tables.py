@@ -49,7 +49,9 @@ _DOCUMENT_FIELDS = ("url", "status", "reason", "http_status")
 _NOT_WHOLE = (Status.FAILED, Status.PARTIAL)
 
 
-def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> pd.DataFrame:
+def to_dataframe(
+    source: Source = None, **arguments: Unpack[WalkArguments]
+) -> pd.DataFrame:
     """Return all URLs of a site as a DataFrame; in notebooks, too.
 
     ```python
@@ -90,13 +92,17 @@ def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> p
     table = table.drop_columns(nested)
     frame = table.to_pandas(split_blocks=True, self_destruct=True)
     for name, column in objects.items():
-        frame.insert(names.index(name), name, pd.Series(column, frame.index, dtype=object))
+        frame.insert(
+            names.index(name), name, pd.Series(column, frame.index, dtype=object)
+        )
     frame.attrs["walk"] = rows.summary
     rows.summary.warn("see frame.attrs['walk']")
     return frame
 
 
-def read_batches(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.RecordBatchReader:
+def read_batches(
+    source: Source = None, **arguments: Unpack[WalkArguments]
+) -> pa.RecordBatchReader:
     """Return the URLs of a site as a stream: a `pyarrow.RecordBatchReader`.
 
     ```python
@@ -111,7 +117,9 @@ def read_batches(source: Source = None, **arguments: Unpack[WalkArguments]) -> p
     to get its report; otherwise an IncompleteWarning at the end says that something was lost.
     Needs the extra `arrow`.
     """
-    return RowSource(source, arguments).open_reader("pass walk_sync(...) to have its report")
+    return RowSource(source, arguments).open_reader(
+        "pass walk_sync(...) to have its report"
+    )
 
 
 class IncompleteWarning(UserWarning):
@@ -130,13 +138,17 @@ class WalkSummary(dict[str, Any]):
     """
 
     def __init__(self, report: Report, children: int = 0) -> None:
-        lost = [document for document in report.documents if document.status in _NOT_WHOLE]
+        lost = [
+            document for document in report.documents if document.status in _NOT_WHOLE
+        ]
         documents = [document.to_dict() for document in lost[:_MAX_LISTED]]
         super().__init__(
             report.count(),
             complete=report.complete and not children,
             children=children,
-            documents=[{name: each[name] for name in _DOCUMENT_FIELDS} for each in documents],
+            documents=[
+                {name: each[name] for name in _DOCUMENT_FIELDS} for each in documents
+            ],
             issues=[issue.to_dict() for issue in report.issues[:_MAX_LISTED]],
         )
         self.report = report
@@ -148,12 +160,18 @@ class WalkSummary(dict[str, Any]):
         """Warn if something was lost; `hint` says where the details are."""
         if self["complete"]:
             return
-        documents = [f"{show_url(each['url'])} {each['status']}" for each in self["documents"]]
+        documents = [
+            f"{show_url(each['url'])} {each['status']}" for each in self["documents"]
+        ]
         documents.sort()  # which of several ends first is chance
         # only Issues that cost something; of a walk that has none such, all
         counts = self.report.counts
         worst = max((code.severity for code in counts), default=Severity.ERROR)
-        codes = [f"{count} {code}" for code, count in counts.items() if code.severity is worst]
+        codes = [
+            f"{count} {code}"
+            for code, count in counts.items()
+            if code.severity is worst
+        ]
         said = [
             f"{kind}: {', '.join(names[:_NAMED])}{', ...' if len(names) > _NAMED else ''}"
             for kind, names in (("documents", documents), ("Issues", codes))
@@ -179,7 +197,9 @@ class RowSource:
 
         import pyarrow as pa  # isort: skip (the line above says how to get it)
 
-        return pa.RecordBatchReader.from_batches(make_schema(COLUMNS), self._stream(hint))
+        return pa.RecordBatchReader.from_batches(
+            make_schema(COLUMNS), self._stream(hint)
+        )
 
     def _stream(self, hint: str) -> _Batches:
         with closing(self._batches):
@@ -193,7 +213,9 @@ class RowSource:
         if isinstance(source, Walk):
             _refuse_arguments(arguments)
             return self._follow(source)
-        if not isinstance(source, Iterable) or isinstance(source, Mapping | bytes | bytearray):
+        if not isinstance(source, Iterable) or isinstance(
+            source, Mapping | bytes | bytearray
+        ):
             raise _mistaken(source)
         _refuse_arguments(arguments)
         events = iter(source)
@@ -213,7 +235,8 @@ class RowSource:
     def _sort(self, events: Iterator[object]) -> _Batches:
         from sitemapreader.output.arrow import make_batch
 
-        report, children = Report(0), 0
+        report = Report(0)
+        children = 0
         while chunk := list(islice(events, BATCH_ROWS)):
             batch = []
             for event in chunk:
@@ -238,7 +261,9 @@ def _plan_walk(source: Site | None, arguments: WalkArguments) -> Walk:
         return walk_sync(None, **arguments)
     if isinstance(source, str) and source and not has_web_scheme(source):
         path = Path(path_of(source))
-        source = path if path.exists() else source  # the walk says what a URL looks like
+        source = (
+            path if path.exists() else source
+        )  # the walk says what a URL looks like
     return walk_sync(source, **arguments)
 
 
@@ -251,7 +276,9 @@ def _refuse_arguments(arguments: WalkArguments) -> None:
 
 
 def _mistaken(source: object, place: str = "") -> TypeError:
-    return TypeError(f"{type(source).__name__}{place} is not a source of rows: {_USAGE}")
+    return TypeError(
+        f"{type(source).__name__}{place} is not a source of rows: {_USAGE}"
+    )
 
 
 def _to_objects(column: pa.ChunkedArray) -> list[Any]:
@@ -259,6 +286,9 @@ def _to_objects(column: pa.ChunkedArray) -> list[Any]:
     import pyarrow.compute as pc
 
     is_list = pa.types.is_list(column.type)
-    present = pc.greater(pc.list_value_length(column), 0) if is_list else pc.is_valid(column)
+    if is_list:
+        present = pc.greater(pc.list_value_length(column), 0)
+    else:
+        present = pc.is_valid(column)
     objects = iter(column.filter(present).to_pylist())
     return [next(objects) if there else None for there in present.to_pylist()]

@@ -53,7 +53,9 @@ def is_loopback(host: str) -> bool:
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
-        return host in {"", "localhost", "localhost."} or host.endswith((".invalid", ".localhost"))
+        return host in {"", "localhost", "localhost."} or host.endswith(
+            (".invalid", ".localhost")
+        )
     mapped = getattr(address, "ipv4_mapped", None) or address
     return mapped.is_loopback or mapped.is_unspecified
 
@@ -120,7 +122,9 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 
     Otherwise there are two workers more than cores, because a quarter of the time tests wait.
     """
-    is_few = len(config.args) < FEW and all(".py" in argument for argument in config.args)
+    is_few = len(config.args) < FEW and all(
+        ".py" in argument for argument in config.args
+    )
     return 0 if is_few else (os.cpu_count() or 1) + 2
 
 
@@ -131,8 +135,14 @@ def find_folder(item: pytest.Item) -> str:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave unread whose tests are all left out by the default markers, unless they are named."""
-    is_named = any("slow" in word or collection_path.name in word for word in config.args)
-    if config.option.markexpr != "not slow" or is_named or not collection_path.is_file():
+    is_named = any(
+        "slow" in word or collection_path.name in word for word in config.args
+    )
+    if (
+        config.option.markexpr != "not slow"
+        or is_named
+        or not collection_path.is_file()
+    ):
         return None
     text = collection_path.read_text("utf-8")
     return True if collection_path.parent.name == "slow" or SLOW.search(text) else None
@@ -165,7 +175,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
-@pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "all"])
+@pytest.fixture(
+    params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "all"]
+)
 def thorough(request: pytest.FixtureRequest) -> bool:
     """Return whether all cases are tried, as in the slow suite, or some of them."""
     return bool(request.param)

@@ -48,9 +48,13 @@ def pull(document: Document) -> int:
     records: list[dict[str, str | None]] = []
     for chunk in _chunks(document.data):
         parser.feed(chunk)
-        records += (_take(element) for _, element in parser.read_events() if _is_record(element))
+        records += (
+            _take(element) for _, element in parser.read_events() if _is_record(element)
+        )
     parser.close()
-    records += (_take(element) for _, element in parser.read_events() if _is_record(element))
+    records += (
+        _take(element) for _, element in parser.read_events() if _is_record(element)
+    )
     return len(records)
 
 
@@ -67,7 +71,9 @@ def build_tree(document: Document) -> int:
 
 
 def _chunks(data: bytes) -> Iterator[bytes]:
-    return (data[start : start + CHUNK_BYTES] for start in range(0, len(data), CHUNK_BYTES))
+    return (
+        data[start : start + CHUNK_BYTES] for start in range(0, len(data), CHUNK_BYTES)
+    )
 
 
 def _is_record(element: ET.Element) -> bool:

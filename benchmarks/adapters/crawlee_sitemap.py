@@ -22,7 +22,9 @@ def read(document: Document) -> int:
     """Keep the items; of an index, its children, which are not fetched."""
     # without a URL it takes the digest of the whole content for every item
     source = SitemapSource(type="raw", content=document.data.decode(), url=URL)
-    options = ParseSitemapOptions(enqueue_strategy="all", emit_nested_sitemaps=True, max_depth=0)
+    options = ParseSitemapOptions(
+        enqueue_strategy="all", emit_nested_sitemaps=True, max_depth=0
+    )
 
     async def go() -> list[Any]:
         return [item async for item in parse_sitemap([source], options=options)]

@@ -40,7 +40,9 @@ class CountingSpider(SitemapSpider):
     name = "counting"
     found: Found
 
-    def sitemap_filter(self, entries: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    def sitemap_filter(
+        self, entries: Iterable[dict[str, Any]]
+    ) -> Iterable[dict[str, Any]]:
         """Pass on the children of an index; count URLs."""
         if getattr(entries, "type", "") == "sitemapindex":
             yield from entries
@@ -86,7 +88,9 @@ class PagesAreListed:
 
 def collect(urls: Sequence[str]) -> Iterator[Collected]:
     """Run a spider for each, all at once: a process has one reactor."""
-    process = CrawlerProcess({**SETTINGS, "DOWNLOADER_MIDDLEWARES": {PagesAreListed: 1}})
+    process = CrawlerProcess(
+        {**SETTINGS, "DOWNLOADER_MIDDLEWARES": {PagesAreListed: 1}}
+    )
     found: dict[str, list[str]] = {url: [] for url in urls}
     errors = {}
     for url in urls:
@@ -96,5 +100,9 @@ def collect(urls: Sequence[str]) -> Iterator[Collected]:
     process.start()
     for url in urls:
         stats = errors[url].stats
-        names = [name for name in stats.get_stats() if name.startswith("spider_exceptions/")]
-        yield Collected(url, found[url], ", ".join(name.partition("/")[2] for name in names))
+        names = [
+            name for name in stats.get_stats() if name.startswith("spider_exceptions/")
+        ]
+        yield Collected(
+            url, found[url], ", ".join(name.partition("/")[2] for name in names)
+        )

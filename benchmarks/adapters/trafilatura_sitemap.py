@@ -50,7 +50,9 @@ def _search(url: str) -> list[str]:
         sitemap.content = _fetch(sitemap.current_url)
         sitemap.seen.add(sitemap.current_url)
         sitemap.process()
-        sitemap.sitemap_urls = [u for u in sitemap.sitemap_urls if u not in sitemap.seen]
+        sitemap.sitemap_urls = [
+            u for u in sitemap.sitemap_urls if u not in sitemap.seen
+        ]
     return [str(url) for url in sitemap.urls]
 
 
@@ -66,4 +68,6 @@ def _fetch(url: str) -> str:
 
 def _start(url: str) -> Any:
     parts = urlsplit(url)
-    return SitemapObject(f"{parts.scheme}://{parts.netloc}", "example.com", [url], external=True)
+    return SitemapObject(
+        f"{parts.scheme}://{parts.netloc}", "example.com", [url], external=True
+    )

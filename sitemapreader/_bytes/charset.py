@@ -153,7 +153,9 @@ class Transcoder:
             self._decoder = codecs.getincrementaldecoder(self._named or UTF8)("replace")
             self._named = None
             if self._disproved:
-                self._stats.add_issue_once(events, IssueCode.ENCODING, value=self._disproved)
+                self._stats.add_issue_once(
+                    events, IssueCode.ENCODING, value=self._disproved
+                )
             return data
         found = size - len(text)
         is_proved = self._evidence + found >= _ENOUGH_BYTES
@@ -193,7 +195,10 @@ def start_transcoder(
         said = names[0] if names else first[:4].hex(" ")
         stats.add_issue_once(events, IssueCode.ENCODING_UNSUPPORTED, value=said)
         return None
-    decoder = None if codec == UTF8 else codecs.getincrementaldecoder(codec)("replace")
+    if codec == UTF8:
+        decoder = None
+    else:
+        decoder = codecs.getincrementaldecoder(codec)("replace")
     return Transcoder(decoder, stats), first[len(mark) :]
 
 
@@ -207,16 +212,24 @@ def _start_by_names(
         for codec, name in zip(codecs_named, names, strict=True)
         if codec and _fits(codec, first)
     ]
-    if not possible and any(map(_hides_ascii, names)) and not _is_utf8_beyond_ascii(first):
+    if (
+        not possible
+        and any(map(_hides_ascii, names))
+        and not _is_utf8_beyond_ascii(first)
+    ):
         stats.add_issue_once(events, IssueCode.ENCODING_UNSUPPORTED, value=names[0])
         return None
     known = [codec for codec in codecs_named if codec]
-    if (names and not known) or (known and (not possible or possible[0][0] != known[0])):
+    if (names and not known) or (
+        known and (not possible or possible[0][0] != known[0])
+    ):
         stats.add_issue_once(events, IssueCode.ENCODING, value=names[0])
     codec, name = next((each for each in possible if each[0] != UTF8), (None, None))
     if codec is None:
         return Transcoder(None, stats), first
-    if codec.startswith("utf-16") or codec == "iso2022_jp":  # bytes of ASCII are not ASCII there
+    if (
+        codec.startswith("utf-16") or codec == "iso2022_jp"
+    ):  # bytes of ASCII are not ASCII there
         return Transcoder(codecs.getincrementaldecoder(codec)("replace"), stats), first
     disproved = names[0] if possible[0][0] == UTF8 else None
     return Transcoder(None, stats, codec, name, disproved), first
@@ -249,7 +262,9 @@ def _hides_ascii(name: str) -> bool:
 
 def _plain(name: str) -> str:
     """Return a name of an encoding in lower case, with single marks."""
-    letters = name.lower().encode("ascii", "ignore").decode()  # a letter that is none: damage
+    letters = (
+        name.lower().encode("ascii", "ignore").decode()
+    )  # a letter that is none: damage
     return _MARKS_IN_NAMES.sub("_", letters).strip("_")
 
 
@@ -267,12 +282,16 @@ def _declaration(first: bytes) -> str | None:
         return match[1].decode("latin-1")
     match = _META.match(first, 0, _DECLARATION_BYTES)
     name = match[1].decode("latin-1") if match else ""
-    return name if _codec(name) else None  # of a page's name that is unknown, HTML makes nothing
+    return (
+        name if _codec(name) else None
+    )  # of a page's name that is unknown, HTML makes nothing
 
 
 # -- what a Content-Type says
 
-_CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.ASCII | re.IGNORECASE)
+_CHARSET = re.compile(
+    r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.ASCII | re.IGNORECASE
+)
 
 
 def media_type_of(content_type: str) -> str:

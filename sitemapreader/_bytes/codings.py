@@ -44,7 +44,9 @@ def read_codings(headers: Mapping[str, str]) -> tuple[str, ...]:
     """
     listed = headers.get("content-encoding", "")[:1_024].lower().split(",")
     names = [found[1] for text in listed if (found := _NAME.fullmatch(text.strip()))]
-    return tuple(reversed([name for name in names if name not in _NO_CODING][-_MAX_CODINGS:]))
+    return tuple(
+        reversed([name for name in names if name not in _NO_CODING][-_MAX_CODINGS:])
+    )
 
 
 class DecompressionError(Exception):
@@ -93,7 +95,11 @@ class ZlibStream:
         """Inflate `data`, perhaps the last; yield the output, or raise DecompressionError."""
         for start in range(0, len(data), _STEP_BYTES):
             self._buffer += data[start : start + _STEP_BYTES]
-            while self._buffer and not self._ended and (self._stream or self._open_member()):
+            while (
+                self._buffer
+                and not self._ended
+                and (self._stream or self._open_member())
+            ):
                 yield from self._inflate()
             if self._ended:
                 self._buffer = self._buffer[:_KEPT_BYTES]
@@ -132,12 +138,15 @@ class ZlibStream:
                 out = stream.decompress(self._buffer, _STEP_BYTES)
             except zlib.error as error:
                 yield _recover_prefix(before, self._buffer)
-                raise DecompressionError(IssueCode.COMPRESSION_CORRUPT, str(error)) from None
+                raise DecompressionError(
+                    IssueCode.COMPRESSION_CORRUPT, str(error)
+                ) from None
             # A full step means that zlib may hold back more output, even with no input left.
             has_more = len(out) == _STEP_BYTES
             self._buffer = stream.unconsumed_tail
             if stream.eof:  # the rest is in both attributes
-                self._buffer, self._stream = stream.unused_data, None
+                self._buffer = stream.unused_data
+                self._stream = None
             yield out
 
 
@@ -172,8 +181,12 @@ class BrotliStream:
             try:
                 import brotlicffi as brotli  # noqa: PLC0415 (the same for PyPy)
             except ImportError:
-                raise DecompressionError(IssueCode.CONTENT_ENCODING, MISSING_BROTLI) from None
-        self._stream, self._error, self._waiting = brotli.Decompressor(), brotli.error, b""
+                raise DecompressionError(
+                    IssueCode.CONTENT_ENCODING, MISSING_BROTLI
+                ) from None
+        self._stream = brotli.Decompressor()
+        self._error = brotli.error
+        self._waiting = b""
         self.is_over = False
         """True if nothing more can come."""
         # SECURITY: older versions cannot bound the output of a call: 1 kB may become 600 MB at once
@@ -182,20 +195,27 @@ class BrotliStream:
 
     def feed(self, data: bytes, *, final: bool) -> Iterator[bytes]:
         """Decode `data`, perhaps the last; yield the output, or raise DecompressionError."""
-        data, out = self._waiting + data, bytearray()
+        data = self._waiting + data
+        out = bytearray()
         whole = len(data) - (0 if final else len(data) % _INPUT_BYTES)
         data, self._waiting = data[:whole], data[whole:]
         for start in range(0, len(data), _INPUT_BYTES):
-            piece, has_more = data[start : start + _INPUT_BYTES], True
+            piece = data[start : start + _INPUT_BYTES]
+            has_more = True
             while has_more:
                 try:
-                    part = self._stream.process(piece, output_buffer_limit=_OUTPUT_BYTES)
+                    part = self._stream.process(
+                        piece, output_buffer_limit=_OUTPUT_BYTES
+                    )
                 except self._error:
                     yield bytes(out)
-                    raise DecompressionError(IssueCode.COMPRESSION_CORRUPT, "br") from None
+                    raise DecompressionError(
+                        IssueCode.COMPRESSION_CORRUPT, "br"
+                    ) from None
                 out += part
                 # The library may have consumed the whole piece and still hold back output.
-                piece, has_more = b"", not self._stream.can_accept_more_data()
+                piece = b""
+                has_more = not self._stream.can_accept_more_data()
                 has_more |= len(part) >= _OUTPUT_BYTES
                 if len(out) >= _OUTPUT_BYTES:
                     yield bytes(out)
@@ -257,17 +277,27 @@ class Decompressor:
             if len(data) < _PROOF_BYTES and not final:
                 return ()
             bare = data.lstrip(_LEADING)
-            if bare.startswith(GZIP_MAGIC) and 0 < len(data) - len(bare) < _PROOF_BYTES - 2:
+            if (
+                bare.startswith(GZIP_MAGIC)
+                and 0 < len(data) - len(bare) < _PROOF_BYTES - 2
+            ):
                 self._notes.append(IssueCode.LEADING_BYTES)
                 data = bare
             self._judge(data)
             self._first = None
-        if self.layer is None:  # without a generator, which would take as long as small documents
+        if (
+            self.layer is None
+        ):  # without a generator, which would take as long as small documents
             return (data,) if data else ()
         return self._remove(*self.layer, data, final=final)
 
     def _remove(
-        self, stream: ZlibStream | BrotliStream, inner: Decompressor, data: bytes, *, final: bool
+        self,
+        stream: ZlibStream | BrotliStream,
+        inner: Decompressor,
+        data: bytes,
+        *,
+        final: bool,
     ) -> Iterator[bytes]:
         """Remove the outermost layer, and all below it."""
         try:
@@ -305,7 +335,9 @@ class Decompressor:
         if coding in rest:
             rest.remove(coding)
         depth = self._depth + 1
-        inner = Decompressor(self._limits, self._notes, codings=tuple(rest), depth=depth)
+        inner = Decompressor(
+            self._limits, self._notes, codings=tuple(rest), depth=depth
+        )
         self.layer = stream, inner
 
     def _choose_coding(self, first: bytes) -> str:
@@ -327,7 +359,8 @@ class Decompressor:
 
 def decode_start(data: bytes, codings: tuple[str, ...], max_bytes: int) -> bytes:
     """Decode the beginning of a body, which may be all that was received."""
-    decompressor, out = Decompressor(Limits(), [], codings=codings), bytearray()
+    decompressor = Decompressor(Limits(), [], codings=codings)
+    out = bytearray()
     with suppress(DecompressionError):
         if fill(out, decompressor.decode(data), max_bytes):
             fill(out, decompressor.decode(b"", final=True), max_bytes)

@@ -58,13 +58,21 @@ class LineReader:
             self._first += data
             if len(self._first) < _FIRST_BYTES and not final:
                 return []
-            self._decoder = codecs.getincrementaldecoder(_detect(self._first))(self._errors)
-            data, self._first = self._first, b""
+            self._decoder = codecs.getincrementaldecoder(_detect(self._first))(
+                self._errors
+            )
+            data = self._first
+            self._first = b""
         text = self._rest + self._decoder.decode(data, final)
         # A final "\r" waits for the next bytes: it may be the first half of "\r\n".
-        end = len(text) if final else max(text.rfind("\n"), text.rfind("\r", 0, -1)) + 1
+        if final:
+            end = len(text)
+        else:
+            end = max(text.rfind("\n"), text.rfind("\r", 0, -1)) + 1
         self._rest = _cut(text[end:], self._max_chars)
-        return [line[: self._max_chars] for line in split_lines(text[:end])] if end else []
+        if end:
+            return [line[: self._max_chars] for line in split_lines(text[:end])]
+        return []
 
 
 def iterate_lines(
@@ -80,7 +88,9 @@ def iterate_lines(
 def _detect(first: bytes) -> str:
     start = first[:_FIRST_BYTES]
     if start.count(0) == 1:
-        return "utf-16-be" if start[0] == 0 else "utf-16-le"
+        if start[0] == 0:
+            return "utf-16-be"
+        return "utf-16-le"
     return _MARKS.get(start, "utf-8")
 
 

@@ -39,9 +39,16 @@ def make_keywords(arguments: argparse.Namespace) -> dict[str, Any]:
 
     Absent options keep the library's defaults. Raises UsageError for contradictions.
     """
-    given = {name: value for name, value in vars(arguments).items() if value is not None}
-    walk = {name: given[name] for name in SharedArguments.__annotations__.keys() & given.keys()}
-    limits = {name: given[name] for name in attrs.fields_dict(Limits).keys() & given.keys()}
+    given = {
+        name: value for name, value in vars(arguments).items() if value is not None
+    }
+    walk = {
+        name: given[name]
+        for name in SharedArguments.__annotations__.keys() & given.keys()
+    }
+    limits = {
+        name: given[name] for name in attrs.fields_dict(Limits).keys() & given.keys()
+    }
     if "gone" in walk:
         walk["gone"] = _MOST_PAGES if walk["gone"] else 0
     _check(arguments, given)
@@ -57,7 +64,8 @@ def make_keywords(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _make_follow(given: dict[str, Any]) -> dict[str, Any]:
-    wanted, unwanted = given.get("wanted", ()), given.get("unwanted", ())
+    wanted = given.get("wanted", ())
+    unwanted = given.get("unwanted", ())
     if not wanted and not unwanted:
         return {}
 
@@ -70,9 +78,15 @@ def _make_follow(given: dict[str, Any]) -> dict[str, Any]:
 
 def _check(arguments: argparse.Namespace, given: dict[str, Any]) -> None:
     """Raise UsageError for options that contradict each other only in the shell."""
-    missing = "--changes" if "state" in given else "--changes and --state FILE"
+    if "state" in given:
+        missing = "--changes"
+    else:
+        missing = "--changes and --state FILE"
     told = next((f"--{name}" for name in ("unlisted", "gone") if given.get(name)), "")
-    form = find_output_format(arguments) if "fields" in vars(arguments) else ""
+    if "fields" in vars(arguments):
+        form = find_output_format(arguments)
+    else:
+        form = ""
     is_piped = form == "parquet" and get_output_path(arguments) is None
     for is_wrong, message in (
         ("seed" in given and "sample" not in given, "--seed requires --sample N"),
@@ -80,7 +94,10 @@ def _check(arguments: argparse.Namespace, given: dict[str, Any]) -> None:
             "undated" in given and not {"since", "until"} & given.keys(),
             "--undated requires --since or --until",
         ),
-        ("sample" in given and "count_by" in given, "--sample cannot be combined with --count-by"),
+        (
+            "sample" in given and "count_by" in given,
+            "--sample cannot be combined with --count-by",
+        ),
         (
             given.get("exit_code") and not given["changes"],
             f"--exit-code requires {missing}",
@@ -104,7 +121,9 @@ def _make_options(given: dict[str, Any]) -> FetchOptions:
     values: dict[str, Any] = {
         n: tuple(given[n]) if isinstance(given[n], list) else given[n] for n in names
     }
-    if seconds := given.get("timeout"):  # of one document: no other is longer than the total
+    if seconds := given.get(
+        "timeout"
+    ):  # of one document: no other is longer than the total
         values |= {"total_seconds": seconds, "headers_seconds": seconds}
         for name in ("connect_seconds", "idle_seconds"):
             values[name] = min(seconds, getattr(FetchOptions(), name))
@@ -126,11 +145,15 @@ def _make_identity(given: dict[str, Any]) -> Identity | None:
     if "sign_key" not in parts:
         raise UsageError("--sign-as requires --sign-key FILE")
     if "sign_as" not in parts:
-        raise UsageError("--sign-key requires --sign-as URL, such as https://crawler.example")
+        raise UsageError(
+            "--sign-key requires --sign-as URL, such as https://crawler.example"
+        )
     from sitemapreader._identity import Identity  # noqa: PLC0415 (few runs sign)
 
     try:
-        return Identity(given["sign_key"], given["sign_as"], form=given.get("sign_form", "string"))
+        return Identity(
+            given["sign_key"], given["sign_as"], form=given.get("sign_form", "string")
+        )
     except ModuleNotFoundError as error:
         raise UsageError(str(error)) from None
 
@@ -153,18 +176,23 @@ def _ask_password(user: str) -> str:
 
 def _basic_auth_header(user: str) -> dict[str, str]:
     """Return the header of Basic authentication (RFC 7617)."""
-    return {"Authorization": f"Basic {b64encode(user.encode('utf-8', 'surrogateescape')).decode()}"}
+    return {
+        "Authorization": f"Basic {b64encode(user.encode('utf-8', 'surrogateescape')).decode()}"
+    }
 
 
 # -- outputs
 
 
-def open_entries(arguments: argparse.Namespace, counts: UrlCounts | None = None) -> Output:
+def open_entries(
+    arguments: argparse.Namespace, counts: UrlCounts | None = None
+) -> Output:
     """Return the output for entries, or for their counts.
 
     Raises UsageError for options that contradict it.
     """
-    form, header = find_output_format(arguments), arguments.header
+    form = find_output_format(arguments)
+    header = arguments.header
     if counts is not None:
         if arguments.fields is not None:
             raise UsageError("--count-by cannot be combined with --fields")
@@ -172,7 +200,9 @@ def open_entries(arguments: argparse.Namespace, counts: UrlCounts | None = None)
             raise UsageError(
                 "--count-by cannot be combined with atom: write csv, tsv, jsonl or parquet"
             )
-        form, header = ("tsv", False) if form == "urls" else (form, header)
+        if form == "urls":
+            form = "tsv"
+            header = False
     elif form == "atom" and not arguments.changes:
         raise UsageError("--format atom requires urls with --changes and --state FILE")
     if form == "parquet":  # pyarrow's own allocator keeps 20 MB more
@@ -202,7 +232,9 @@ def get_output_path(arguments: argparse.Namespace) -> str | None:
     return None if path == STANDARD_OUTPUT else path
 
 
-def find_output_format(arguments: argparse.Namespace, formats: Sequence[str] = _FORMATS) -> str:
+def find_output_format(
+    arguments: argparse.Namespace, formats: Sequence[str] = _FORMATS
+) -> str:
     """Return the format of `--format` or of the file's suffix, else the first one.
 
     Raises UsageError for any other suffix; .txt may have any format.
@@ -222,7 +254,10 @@ def find_output_format(arguments: argparse.Namespace, formats: Sequence[str] = _
         return chosen
     if form in formats or suffix in ("", "txt"):
         return form if form in formats else formats[0]
-    hint = "" if suffix in {*_FORMATS, "ndjson"} else suggest(suffix, formats[1:])
+    if suffix in {*_FORMATS, "ndjson"}:
+        hint = ""
+    else:
+        hint = suggest(suffix, formats[1:])
     fit = [each for each in formats[1:] if each != "atom" or arguments.changes]
     raise UsageError(
         f"-o: .{suffix} cannot be written:{f'{hint} Or' * bool(hint)} end the name with "

@@ -54,10 +54,15 @@ class Console:
     def __init__(
         self, *, quiet: bool = False, verbose: bool = False, has_file: bool = False
     ) -> None:
-        self._is_open = sys.stderr is not None  # whoever started the program may have closed it
+        self._is_open = (
+            sys.stderr is not None
+        )  # whoever started the program may have closed it
         self.shows_progress = self._is_open and not quiet and sys.stderr.isatty()
         self._is_quiet = quiet
-        self._least = Severity.INFO if verbose else Severity.WARNING
+        if verbose:
+            self._least = Severity.INFO
+        else:
+            self._least = Severity.WARNING
         is_terminal = sys.stdout is not None and sys.stdout.isatty()
         self._shows_results = is_terminal and not has_file
         self._drawn = ""
@@ -99,18 +104,24 @@ class Console:
         unreachable robots.txt is not reported beside the error that caused it, nor that a site
         which is down has no sitemap.
         """
-        failed = {each.sitemap for each in report.issues if each.severity is Severity.ERROR}
+        failed = {
+            each.sitemap for each in report.issues if each.severity is Severity.ERROR
+        }
         groups: dict[tuple[IssueCode, str], list[Issue]] = {}
         for issue in report.issues:
             groups.setdefault((issue.code, issue.sitemap), []).append(issue)
         places = Counter(code for code, _ in groups)
-        left = report.counts - Counter(issue.code for issue in report.issues)  # beyond its limit
+        left = report.counts - Counter(
+            issue.code for issue in report.issues
+        )  # beyond its limit
         for (code, place), same in groups.items():
             is_told = code is IssueCode.ROBOTS_UNREACHABLE and place in failed
             is_told |= code is IssueCode.NO_SITEMAP and report.outcome.reason != code
             if not is_told and code.severity >= self._least:
                 more = len(same) - 1 + (left.pop(code, 0) if places[code] == 1 else 0)
-                self._print_issue(same[0], place or source, f" (and {more} more)" if more else "")
+                self._print_issue(
+                    same[0], place or source, f" (and {more} more)" if more else ""
+                )
         for code, number in left.items():
             if code.severity >= self._least:
                 named = f"{code.severity.name.lower()} {code}"
@@ -119,7 +130,9 @@ class Console:
     def _print_issue(self, issue: Issue, place: str, others: str) -> None:
         line = f":{issue.line}" if issue.line else ""
         said = describe_issue(issue, others)
-        self.print_line(f"{issue.severity.name.lower()} {issue.code}: {place}{line}: {said}")
+        self.print_line(
+            f"{issue.severity.name.lower()} {issue.code}: {place}{line}: {said}"
+        )
 
     def print_summary(self, summary: RunSummary) -> None:
         """Print the summary of the run."""
@@ -130,7 +143,9 @@ class Console:
 def describe_issue(issue: Issue, others: str = "") -> str:
     """Return the message of an Issue, with the URL and the text that it is about."""
     about = " ".join(part for part in (issue.url, issue.value) if part)
-    meaning, advice = (name_options(text) for text in (issue.code.meaning, issue.code.advice))
+    meaning, advice = (
+        name_options(text) for text in (issue.code.meaning, issue.code.advice)
+    )
     return f"{meaning}{f' [{about}]' if about else ''}{others}: {advice}"
 
 
@@ -147,7 +162,9 @@ async def show_progress(console: Console, summary: RunSummary) -> AsyncIterator[
     if not console.shows_progress:
         yield
         return
-    task = asyncio.create_task(_draw_progress(console, summary), name="sitemapreader.progress")
+    task = asyncio.create_task(
+        _draw_progress(console, summary), name="sitemapreader.progress"
+    )
     try:
         yield
     finally:
@@ -189,7 +206,15 @@ def _find_width() -> int:
 
 _MAX_NAMED = 10
 """Documents, or sources that failed, named for each reason; the rest is only counted."""
-_SUMMED = ("undated", "future", "sampled_from", "unlisted", "waiting", "gone", "bytes_raw")
+_SUMMED = (
+    "undated",
+    "future",
+    "sampled_from",
+    "unlisted",
+    "waiting",
+    "gone",
+    "bytes_raw",
+)
 """Figures of reports that are added up."""
 
 
@@ -227,7 +252,8 @@ class RunSummary:
 
     def add(self, site: SiteWalk, report: Report) -> None:
         """Add a source that has ended, and its report."""
-        documents, reason = report.documents, report.outcome.reason
+        documents = report.documents
+        reason = report.outcome.reason
         reason = reason or ("unfetched children" if site.children else "cannot be read")
         found = bool(report.entries or site.sitemaps) or _has_unwanted(report)
         complete = report.complete and not site.children and not site.fault
@@ -238,11 +264,17 @@ class RunSummary:
         self._found |= found
         self._complete &= complete
         self.statuses += report.statuses
-        self._left_out += Counter({r: n for r, n in report.left_out.items() if r in ASKED_FOR})
+        self._left_out += Counter(
+            {r: n for r, n in report.left_out.items() if r in ASKED_FOR}
+        )
         lost = [document for document in documents if document.is_lost]
         if not found and not complete:
             # it is named anyway
-            lost = [each for each in lost if each.role is Role.SITEMAP and each.url != site.name]
+            lost = [
+                each
+                for each in lost
+                if each.role is Role.SITEMAP and each.url != site.name
+            ]
             self._failed += 1
             if self.is_for_many or not lost:
                 self._lose("failed", reason, site.name)
@@ -266,7 +298,9 @@ class RunSummary:
     def count_documents(self) -> tuple[int, int]:
         """Return how many documents are finished, and how many are known so far."""
         walks = [site.walk for site in self.running if site.walk is not None]
-        done = self.statuses.total() + sum(walk.report.statuses.total() for walk in walks)
+        done = self.statuses.total() + sum(
+            walk.report.statuses.total() for walk in walks
+        )
         return done, done + sum(walk.pending for walk in walks)
 
     def count_bytes(self) -> int:
@@ -313,8 +347,14 @@ class RunSummary:
     def _format_lost(self) -> Iterator[str]:
         for (how, reason), number in sorted(self._lost.items()):
             named = self._named.get((how, reason), [])
-            others = f" and {number - len(named)} more" if number > len(named) else ""
-            urls = f"{', '.join(named)}{others}" if named else "too many to name"
+            if number > len(named):
+                others = f" and {number - len(named)} more"
+            else:
+                others = ""
+            if named:
+                urls = f"{', '.join(named)}{others}"
+            else:
+                urls = "too many to name"
             yield f"{how}: {number} {reason}: {urls}"
         if waiting := self.sums["waiting"]:
             urls = inflect(waiting, "URLs")
@@ -329,13 +369,18 @@ class RunSummary:
 
     def _format_count(self) -> str:
         sampled = self.sums["sampled_from"]
-        line = f"{self.printed:,} of {sampled:,}" if sampled else f"{self.printed}"
+        if sampled:
+            line = f"{self.printed:,} of {sampled:,}"
+        else:
+            line = f"{self.printed}"
         line += f" {inflect(self.printed, self.what)}"
         line += f" ({_count_each(self.told)})" if self.told else ""
         if self.done > 1:
             line += f" from {self.done} sources"
             line += f" ({self._failed} failed)" if self._failed else ""
-        return line + (f"; documents: {_count_each(self.statuses)}" if self.statuses else "")
+        return line + (
+            f"; documents: {_count_each(self.statuses)}" if self.statuses else ""
+        )
 
 
 def _count_each(counts: Counter[Any]) -> str:
@@ -350,13 +395,20 @@ def _has_unwanted(report: Report) -> bool:
 
 def take_report(site: SiteWalk) -> Report:
     """Return the summary of a source that has ended."""
-    report = Report(0) if site.walk is None else site.walk.report
+    if site.walk is None:
+        report = Report(0)
+    else:
+        report = site.walk.report
     if site.file is not None:  # nobody knows its URL, and nothing around it was meant
-        report.issues = [each for each in report.issues if each.code != IssueCode.OUT_OF_SCOPE]
+        report.issues = [
+            each for each in report.issues if each.code != IssueCode.OUT_OF_SCOPE
+        ]
         del report.counts[IssueCode.OUT_OF_SCOPE]
         for issue in report.issues:
-            issue.sitemap = "" if issue.sitemap == site.file.url else issue.sitemap
-        report.documents = [] if site.fault else report.documents
+            if issue.sitemap == site.file.url:
+                issue.sitemap = ""
+        if site.fault:
+            report.documents = []
         for document in report.documents:
             document.url = site.name
         report.left_out.clear()

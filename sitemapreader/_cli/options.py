@@ -74,7 +74,9 @@ class Option:
         **settings: Any,
     ) -> None:
         self.flags, self.commands = flags.split(), commands.split()
-        self.says, self.rivals, self.file = says, rivals, file
+        self.says = says
+        self.rivals = rivals
+        self.file = file
         self.name = self.flags[-1]
         self.key = field or self.name.removeprefix("--").replace("-", "_")
         self.settings = {"help": help, **(settings or {"action": "store_true"})}
@@ -99,7 +101,8 @@ _WHEN: dict[str, Any] = {"metavar": "WHEN"}
 _WORDS: dict[str, Any] = {"metavar": "CODE,...", "type": parse_fields}
 _COUNT: dict[str, Any] = {"metavar": "N", "type": parse_count}
 _SECONDS: dict[str, Any] = {"metavar": "SECONDS", "type": parse_seconds}
-_LIMITS, _FETCH = Limits(), FetchOptions()
+_LIMITS = Limits()
+_FETCH = FetchOptions()
 
 # A table; formatted, each option would take ten lines.
 # fmt: off

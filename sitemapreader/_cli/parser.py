@@ -43,7 +43,8 @@ MAX_MESSAGE = 2_000
 """Characters of a message, which may quote foreign text."""
 _MOST_SHOWN = 15
 """Options in the short help, which is to fit the 24 lines of a terminal."""
-_FLAGS_WIDTH, _LINE_WIDTH = 24, 79
+_FLAGS_WIDTH = 24
+_LINE_WIDTH = 79
 _BREAK = re.compile(r"[:;](?= )|, | \(")
 """Places where the help of an option may be cut, if outside parentheses."""
 _NEGATIVE = re.compile(r"-(?!0$)\d.*")
@@ -87,7 +88,10 @@ class Parser(argparse.ArgumentParser):
 
     def print_help(self, file: Any = None) -> None:
         """Print the help that the options select: in short, or all of it."""
-        text = self.format_help() if self.shows_all else self.format_short()
+        if self.shows_all:
+            text = self.format_help()
+        else:
+            text = self.format_short()
         self._print_message(text, file or sys.stdout)
 
     def format_short(self) -> str:
@@ -96,11 +100,20 @@ class Parser(argparse.ArgumentParser):
         shown = options
         if len(options) > _MOST_SHOWN:
             shown = [each for each in options if each.option_strings[-1] in EVERYDAY]
-        rest = f" {len(options) - len(shown)} more options," if len(shown) < len(options) else ""
-        lines = [self.format_usage(), f"{(self.description or '').partition(chr(10))[0]}\n"]
+        if len(shown) < len(options):
+            rest = f" {len(options) - len(shown)} more options,"
+        else:
+            rest = ""
+        lines = [
+            self.format_usage(),
+            f"{(self.description or '').partition(chr(10))[0]}\n",
+        ]
         lines += [_show_option(each) for each in shown[:_MOST_SHOWN]]
         said = f"`{self.prog} --help --all` shows{rest} examples and more."
-        example = f"for example: {self._example}" if self._example else ""
+        if self._example:
+            example = f"for example: {self._example}"
+        else:
+            example = ""
         lines += ["", *filter(None, [example, self.commands]), f"{said}\n"]
         return "\n".join(lines)
 
@@ -111,13 +124,22 @@ class Parser(argparse.ArgumentParser):
         # only what stands before "=": the value may be a password
         names = [word.partition("=")[0] for word in unknown if word.startswith("-")]
         if names:
-            known = [flag for action in self.list_actions() for flag in action.option_strings]
+            known = [
+                flag for action in self.list_actions() for flag in action.option_strings
+            ]
             hint = suggest(names[0], known)
-            self.error(f"unknown option: {' '.join(names)};{hint} see {self.prog} --help")
+            self.error(
+                f"unknown option: {' '.join(names)};{hint} see {self.prog} --help"
+            )
         if unknown:
             single = [each.metavar for each in self.list_actions() if each.nargs == "?"]
-            hint = f" the command takes one {single[0]}, so run it for each;" if single else ""
-            self.error(f"unexpected argument: {' '.join(unknown)};{hint} see {self.prog} --help")
+            if single:
+                hint = f" the command takes one {single[0]}, so run it for each;"
+            else:
+                hint = ""
+            self.error(
+                f"unexpected argument: {' '.join(unknown)};{hint} see {self.prog} --help"
+            )
         return Arguments(**vars(arguments))  # not before: argparse asks what it has not
 
     def list_actions(self) -> list[argparse.Action]:
@@ -141,17 +163,25 @@ class Parser(argparse.ArgumentParser):
 
 def _show_option(action: argparse.Action) -> str:
     """Return an option and the beginning of its help as a line."""
-    value = action.metavar or ("|".join(map(str, action.choices)) if action.choices else "")
+    value = action.metavar or (
+        "|".join(map(str, action.choices)) if action.choices else ""
+    )
     names = f"  {', '.join(action.option_strings)}"
     flags = f"{names} {value if action.nargs != 0 else ''}".rstrip()
     if len(flags) >= _FLAGS_WIDTH:
         flags = f"{names} {'WORD' if action.choices else str(value).partition('[')[0]}"
-    text, width = action.help or "", _LINE_WIDTH - max(_FLAGS_WIDTH, len(flags) + 1)
+    text = action.help or ""
+    width = _LINE_WIDTH - max(_FLAGS_WIDTH, len(flags) + 1)
     if len(text) > width:
         breaks = [each.start() for each in _BREAK.finditer(text, 0, width)]
-        whole = [end for end in breaks if text.count("(", 0, end) == text.count(")", 0, end)]
+        whole = [
+            end for end in breaks if text.count("(", 0, end) == text.count(")", 0, end)
+        ]
         cut = max(whole, default=0)
-        text = text[:cut] if cut > width // 3 else f"{text[: text.rfind(' ', 0, width - 3)]} ..."
+        if cut > width // 3:
+            text = text[:cut]
+        else:
+            text = f"{text[: text.rfind(' ', 0, width - 3)]} ..."
     return f"{flags:{_FLAGS_WIDTH - 1}} {text}"
 
 
@@ -162,7 +192,9 @@ _UPDATED = ("--baseline", "--write-baseline")
 """A file that is read whole before it is written."""
 _BESIDE_A_STATE = ("-wal", "-shm", "-lock")
 """Ends of the names of files that belong to a state."""
-_DOCUMENT = re.compile(r"robots\.txt|sitemap.*\.txt|.*\.(x?html?|xml)(\.gz)?", re.IGNORECASE)
+_DOCUMENT = re.compile(
+    r"robots\.txt|sitemap.*\.txt|.*\.(x?html?|xml)(\.gz)?", re.IGNORECASE
+)
 """Names that a walk over a folder may read."""
 _REPORTS = (b"\n<testsuites ", b"default-src 'none'; style-src 'sha256-")
 _HEAD_BYTES = 4_096
@@ -172,8 +204,12 @@ _HEAD_BYTES = 4_096
 def check_files(command: str, arguments: argparse.Namespace) -> None:
     """Raise UsageError for an output that is read, or written, otherwise."""
     known: dict[object, str] = {}
-    options = [option for _, group in list_options(command) for option in group if option.file]
-    for option in sorted(options, key=lambda option: option.file):  # what is read comes first
+    options = [
+        option for _, group in list_options(command) for option in group if option.file
+    ]
+    for option in sorted(
+        options, key=lambda option: option.file
+    ):  # what is read comes first
         given = getattr(arguments, option.key)
         for path in given if isinstance(given, list) else [given]:
             if not path or path in _STANDARD:
@@ -181,8 +217,13 @@ def check_files(command: str, arguments: argparse.Namespace) -> None:
             file = _identify(path)
             other = known.get(file, "")
             if other and option.file == "written" and (other, option.name) != _UPDATED:
-                what = other if other.startswith("-") else "a source"
-                said = f"{option.name} {path}: {what} is the same file; name another one"
+                if other.startswith("-"):
+                    what = other
+                else:
+                    what = "a source"
+                said = (
+                    f"{option.name} {path}: {what} is the same file; name another one"
+                )
                 raise UsageError(said)
             folder = Path(path).parent
             if option.file == "written" and not folder.exists():
@@ -190,10 +231,14 @@ def check_files(command: str, arguments: argparse.Namespace) -> None:
                 raise UsageError(f"{option.name} {path}: {said}")
             if option.file == "written" and _is_document(Path(path), known.keys()):
                 what = "the folder that you read has this document"
-                raise UsageError(f"{option.name} {path}: {what}; name a file outside the folder")
+                raise UsageError(
+                    f"{option.name} {path}: {what}; name a file outside the folder"
+                )
             known[file] = option.name
             if option.key in ("state", "state_file"):
-                known |= {_identify(f"{path}{end}"): option.name for end in _BESIDE_A_STATE}
+                known |= {
+                    _identify(f"{path}{end}"): option.name for end in _BESIDE_A_STATE
+                }
 
 
 def _is_document(path: Path, known: Collection[object]) -> bool:
@@ -247,5 +292,10 @@ def _name_option(match: re.Match[str]) -> str:
     word = value.strip('"{}')
     for said, rest in (match[1], ""), (f"{name}:{word}", ""), (name, word):
         if said in _NAMES:
-            return f"{_NAMES[said]} {'' if rest in ('True', 'False') else rest}".rstrip()
-    return f"{match[1]} (in Python; no option does it)" * name.startswith(_LIBRARY_ONLY) or match[0]
+            return (
+                f"{_NAMES[said]} {'' if rest in ('True', 'False') else rest}".rstrip()
+            )
+    return (
+        f"{match[1]} (in Python; no option does it)" * name.startswith(_LIBRARY_ONLY)
+        or match[0]
+    )

@@ -13,7 +13,14 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from sitemapreader._cli.console import Console
-from sitemapreader._cli.parser import ALL_READ, CLOSED_PIPE, LOCKED, NO_URL, SIGNALLED, name_options
+from sitemapreader._cli.parser import (
+    ALL_READ,
+    CLOSED_PIPE,
+    LOCKED,
+    NO_URL,
+    SIGNALLED,
+    name_options,
+)
 from sitemapreader._event_loop import find_first, run_in_daemon
 from sitemapreader._types.errors import StateError
 from sitemapreader.output.sink import Encoder, Output
@@ -24,19 +31,25 @@ if TYPE_CHECKING:
 
 AnyOutput = TypeVar("AnyOutput", bound=Output)
 SIGNALS = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP")
+    if hasattr(signal, name)
 ]
 _TICK_SECONDS = 0.2
 
 
-def run_process(work: Callable[[], Coroutine[None, None, int]], name: str, console: Console) -> int:
+def run_process(
+    work: Callable[[], Coroutine[None, None, int]], name: str, console: Console
+) -> int:
     """Run the work to its end or until a signal; return the exit code."""
     signals: list[int] = []
     try:
         return asyncio.run(_run_until_signal(work, signals))
     except asyncio.CancelledError as error:
         notes = getattr(error, "__notes__", [])
-        console.print_line("; ".join([f"stopped by {signal.Signals(signals[0]).name}", *notes]))
+        console.print_line(
+            "; ".join([f"stopped by {signal.Signals(signals[0]).name}", *notes])
+        )
         return SIGNALLED + signals[0]
     except BrokenPipeError:
         return CLOSED_PIPE
@@ -52,7 +65,8 @@ async def _run_until_signal(
     work: Callable[[], Coroutine[None, None, int]], signals: list[int]
 ) -> int:
     """Do the work; a signal cancels it, and is put into the list."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
 
     def stop(number: int, _frame: FrameType | None) -> None:
         if signals:  # a second signal does not wait for the clean-up
@@ -166,14 +180,16 @@ async def wait_for_reader(pipe: int) -> None:
 
     Raises BrokenPipeError: it has gone away.
     """
-    pause, rounds = 0.001, 10
+    pause = 0.001
+    rounds = 10
     while rounds:
         if _is_abandoned(pipe):
             raise BrokenPipeError
         if _holds_bytes(pipe):
             pause = min(2 * pause, 0.1)
         else:
-            pause, rounds = GRACE_SECONDS / 10, rounds - 1
+            pause = GRACE_SECONDS / 10
+            rounds = rounds - 1
         await asyncio.sleep(pause)
 
 

@@ -63,11 +63,15 @@ def find_rooted(text: str, arguments: argparse.Namespace) -> SiteTask:
     """Return the source of a word, with all its sitemaps; raise UsageError for a file."""
     task = find_named(text, arguments)
     if isinstance(task.fetcher, FileFetcher):
-        raise UsageError(f"{task.name} is a single file: name its URL, or the folder that holds it")
+        raise UsageError(
+            f"{task.name} is a single file: name its URL, or the folder that holds it"
+        )
     return task
 
 
-def find_sources(arguments: argparse.Namespace, find: Find = find_rooted) -> list[SiteTask]:
+def find_sources(
+    arguments: argparse.Namespace, find: Find = find_rooted
+) -> list[SiteTask]:
     """Return the sources that the command line names, before anything is fetched.
 
     Raises UsageError if a word is not a source, if there is none, or if standard input is named
@@ -75,9 +79,13 @@ def find_sources(arguments: argparse.Namespace, find: Find = find_rooted) -> lis
     """
     lists = arguments.input_file or []
     if not arguments.sources and not lists:
-        raise UsageError("no source was given: name one, or a list of sites with -i FILE")
+        raise UsageError(
+            "no source was given: name one, or a list of sites with -i FILE"
+        )
     if [*lists, *arguments.sources].count(STANDARD_INPUT) > 1:
-        raise UsageError("standard input cannot be both a list (-i -) and a sitemap (-)")
+        raise UsageError(
+            "standard input cannot be both a list (-i -) and a sitemap (-)"
+        )
     tasks = [_find_task(word, arguments, find) for word in arguments.sources]
     if arguments.base_url and not any(task.fetcher for task in tasks):
         raise UsageError(ONLY_FILES)
@@ -95,14 +103,20 @@ def _find_task(word: str, arguments: argparse.Namespace, find: Find) -> SiteTask
         hint = ""
         if word.isalpha():  # it may be a mistyped command
             hint = suggest(word, COMMANDS, f" the commands are {', '.join(COMMANDS)}")
-        raise UsageError(f"{str(error)!r} {NO_SOURCE}{';' * bool(hint)}{hint}") from None
+        raise UsageError(
+            f"{str(error)!r} {NO_SOURCE}{';' * bool(hint)}{hint}"
+        ) from None
 
 
 class SourceRun:
     """The sources of a command: read, shown, and summed up with the noun `what`."""
 
     def __init__(
-        self, arguments: argparse.Namespace, *, what: str = "URLs", find: Find = find_named
+        self,
+        arguments: argparse.Namespace,
+        *,
+        what: str = "URLs",
+        find: Find = find_named,
     ) -> None:
         self.arguments = arguments
         self.keywords = make_keywords(arguments)
@@ -130,7 +144,9 @@ class SourceRun:
     def _find_listed(self, line: str) -> SiteTask | str:
         try:
             # never a file, and never trusted: somebody else may have written the list
-            return SiteTask(check_task(line).url, self.arguments.kind or "auto", trusted=False)
+            return SiteTask(
+                check_task(line).url, self.arguments.kind or "auto", trusted=False
+            )
         except InvalidSiteError:
             return line
 
@@ -141,10 +157,14 @@ class SourceRun:
 
     # -- the run
 
-    def walk(self, *, on_end: OnEnd | None = None, on_site: OnSite | None = None) -> SiteRun:
+    def walk(
+        self, *, on_end: OnEnd | None = None, on_site: OnSite | None = None
+    ) -> SiteRun:
         """Return the walks over all sources; `on_end` is awaited with each that has ended."""
         self._on_end = on_end
-        has_limit = self.arguments.walk_seconds is not None or not self.summary.is_for_many
+        has_limit = (
+            self.arguments.walk_seconds is not None or not self.summary.is_for_many
+        )
         sites = walk_many(
             self.list_tasks(),
             at_once=self.arguments.parallel or 1,
@@ -153,7 +173,8 @@ class SourceRun:
             **self.keywords,
         )
         sites.report_to(self._end_site)
-        self._sites, self.summary.running = sites, sites.running
+        self._sites = sites
+        self.summary.running = sites.running
         return sites
 
     async def _end_site(self, site: SiteWalk, outcome: SiteOutcome) -> None:
@@ -192,7 +213,9 @@ class SourceRun:
         """Leave a file as it was if, by the exit code, nothing was found for it."""
         if output.is_replaced and code not in (ALL_READ, PARTIAL):
             output.discard()
-            self.console.print_line(f"{output.name} was not written, because nothing was found")
+            self.console.print_line(
+                f"{output.name} was not written, because nothing was found"
+            )
 
     def finish_alone(self, report: Report) -> int:
         """Print the summary of the only source; return the exit code."""
@@ -205,12 +228,15 @@ class SourceRun:
 
     def finish(self) -> int:
         """Print the summary; return the exit code."""
-        self.summary.repeated, self.summary.is_cut = self._sites.repeated, self._sites.is_cut
+        self.summary.repeated = self._sites.repeated
+        self.summary.is_cut = self._sites.is_cut
         self.console.print_summary(self.summary)
         return self.summary.find_exit_code()
 
 
-def print_lines(run: SourceRun, lines: LineWriter, work: Callable[[], Awaitable[None]]) -> int:
+def print_lines(
+    run: SourceRun, lines: LineWriter, work: Callable[[], Awaitable[None]]
+) -> int:
     """Do the work that writes lines about all sources; return the exit code."""
 
     async def write() -> int:

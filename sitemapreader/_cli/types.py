@@ -25,7 +25,9 @@ def parse_since(text: str) -> datetime:
 
     if moment := dates.parse_since(text):
         return moment
-    said = f"{text!r}: write a date (2026-01-31) or a time before now (30m, 12h, 7d, 2w)"
+    said = (
+        f"{text!r}: write a date (2026-01-31) or a time before now (30m, 12h, 7d, 2w)"
+    )
     raise ArgumentTypeError(said)
 
 
@@ -34,13 +36,21 @@ def parse_until(text: str) -> datetime:
     from sitemapreader._types.dates import end_of_span  # noqa: PLC0415 (not imported for --help)
 
     moment = parse_since(text)
-    end = None if text[-1:] in _UNITS else end_of_span(moment, text)
-    return moment if end is None else end - timedelta.resolution
+    if text[-1:] in _UNITS:
+        end = None
+    else:
+        end = end_of_span(moment, text)
+    if end is None:
+        return moment
+    return end - timedelta.resolution
 
 
 def parse_duration(text: str) -> timedelta:
     """Parse a time such as 30m, or a number of seconds."""
-    number, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS else (text, "s")
+    if text[-1:] in _UNITS:
+        number, unit = (text[:-1], text[-1:])
+    else:
+        number, unit = (text, "s")
     with suppress(OverflowError, ValueError):
         span = timedelta(**{_UNITS[unit]: float(number)})
         if span > timedelta(0):
@@ -77,8 +87,12 @@ parse_count = _number(int, lambda number: 0 < number < 10**15, "a whole number a
 parse_depth = _number(
     int, lambda number: 0 < number <= MAX_DEPTH, f"a number from 1 to {MAX_DEPTH}"
 )
-parse_seconds = _number(float, lambda n: 0 < n < math.inf, "a number above 0, such as 2.5")
-parse_delay = _number(float, lambda n: 0 <= n < math.inf, "a number of seconds, such as 0.5")
+parse_seconds = _number(
+    float, lambda n: 0 < n < math.inf, "a number above 0, such as 2.5"
+)
+parse_delay = _number(
+    float, lambda n: 0 <= n < math.inf, "a number of seconds, such as 0.5"
+)
 
 
 def parse_pages(text: str) -> int | str:
@@ -110,7 +124,9 @@ def parse_pair(text: str) -> tuple[str, str]:
     """Parse two hosts, `A=B`."""
     name, _, target = text.partition("=")
     if not (name and target):
-        raise ArgumentTypeError(f"{text!r}: write A=B, as in www.example.org=staging.example.org")
+        raise ArgumentTypeError(
+            f"{text!r}: write A=B, as in www.example.org=staging.example.org"
+        )
     return name, target
 
 
@@ -124,7 +140,9 @@ def parse_base_url(text: str) -> str:
     from sitemapreader._types.urls import has_web_scheme, parse_url  # noqa: PLC0415 (not for --help)
 
     if not has_web_scheme(text) or parse_url(text) is None:
-        raise ArgumentTypeError(f"{text!r}: write a full URL, such as https://example.org/")
+        raise ArgumentTypeError(
+            f"{text!r}: write a full URL, such as https://example.org/"
+        )
     return text
 
 

@@ -32,7 +32,15 @@ if TYPE_CHECKING:
     from sitemapreader._types.rows import Rows
     from sitemapreader.changes import State
 
-__all__ = ["SiteRun", "SiteTask", "Watch", "name_site", "walk_many", "walk_many_sync", "watch"]
+__all__ = [
+    "SiteRun",
+    "SiteTask",
+    "Watch",
+    "name_site",
+    "walk_many",
+    "walk_many_sync",
+    "watch",
+]
 
 
 def walk_many(
@@ -79,10 +87,16 @@ def walk_many(
     One fetcher serves all sites. A bug that ends the walk over one site does not end the others.
     Raises the errors of `walk`.
     """
-    refuse_unknown("walk_many", arguments.keys() - SharedArguments.__annotations__.keys())
+    refuse_unknown(
+        "walk_many", arguments.keys() - SharedArguments.__annotations__.keys()
+    )
     if isinstance(sites, str | bytes):
-        raise TypeError("sites must be a list: write walk_many([url]), not walk_many(url)")
-    return SiteRun(sites, at_once=at_once, site_seconds=site_seconds, on_site=on_site, **arguments)
+        raise TypeError(
+            "sites must be a list: write walk_many([url]), not walk_many(url)"
+        )
+    return SiteRun(
+        sites, at_once=at_once, site_seconds=site_seconds, on_site=on_site, **arguments
+    )
 
 
 walk_many_sync = walk_many
@@ -138,13 +152,20 @@ def watch(
         ("tick_seconds", tick_seconds, 24 * HOUR),
     ):
         if not 0 < value <= most:
-            raise ValueError(f"`{name}` must be above 0 and at most {most:g}, got {value!r}")
+            raise ValueError(
+                f"`{name}` must be above 0 and at most {most:g}, got {value!r}"
+            )
     known = [str(each) for each in Change]
     if isinstance(kinds, str) or not kinds or not {*kinds} <= {*known}:
-        given = kinds if isinstance(kinds, str) else ", ".join(map(str, kinds))
+        if isinstance(kinds, str):
+            given = kinds
+        else:
+            given = ", ".join(map(str, kinds))
         raise ValueError(f"`kinds` must be a list of {', '.join(known)}, got {given!r}")
     own = {"at_once", "site_seconds", "on_site"}
-    refuse_unknown("watch", arguments.keys() - SharedArguments.__annotations__.keys() - own)
+    refuse_unknown(
+        "watch", arguments.keys() - SharedArguments.__annotations__.keys() - own
+    )
     if named := arguments.keys() & _OWN:
         raise TypeError(f"watch has no argument {min(named)!r}: use `kinds` and `pace`")
     return Watch(
@@ -161,13 +182,17 @@ def watch(
 def _name_sites(sites: Collection[str | SiteTask]) -> dict[str, str | SiteTask]:
     """Return the sites by their names in the state; raise ValueError for anything else."""
     if isinstance(sites, str | bytes):
-        raise TypeError("sites must be a list: write watch([url], ...), not watch(url, ...)")
+        raise TypeError(
+            "sites must be a list: write watch([url], ...), not watch(url, ...)"
+        )
     named = {}
     for given in sites:
         try:
             checked = check_task(given)
         except InvalidSiteError as error:
-            raise ValueError(f"{str(error)!r} is neither an http(s) URL nor a host") from None
+            raise ValueError(
+                f"{str(error)!r} is neither an http(s) URL nor a host"
+            ) from None
         if isinstance(checked.fetcher, FileFetcher):
             said = f"{checked.name} is a single file: name its site, or the folder that holds it"
             raise ValueError(said)  # noqa: TRY004 (it is what the name stands for)
@@ -189,7 +214,9 @@ class Watch(SiteRun):
     `batches` gives them by site.
     """
 
-    noun, maker, loop = "watch", "watch(...)", "changes: async for entry in changes"
+    noun = "watch"
+    maker = "watch(...)"
+    loop = "changes: async for entry in changes"
 
     def __init__(
         self,
@@ -207,7 +234,9 @@ class Watch(SiteRun):
         self._user = "watch"
         self._listeners.append(self._count)
         self._named = sites
-        self._tick_seconds, self._kinds, self._initial = tick_seconds, kinds, initial
+        self._tick_seconds = tick_seconds
+        self._kinds = kinds
+        self._initial = initial
         self._silent: set[str] = set()
         """The sites that are read for the first time, without delivering their entries."""
         self._most = pace * len(sites)
@@ -231,12 +260,16 @@ class Watch(SiteRun):
         loop = asyncio.get_running_loop()
         while loop.time() < self._end:
             await self._make_round()
-            await asyncio.sleep(min(self._tick_seconds, max(0.0, self._end - loop.time())))
+            await asyncio.sleep(
+                min(self._tick_seconds, max(0.0, self._end - loop.time()))
+            )
 
     async def _make_round(self) -> None:
         """Walk over the sites that are due or unknown."""
         now = self._clock()
-        earned = max(0.0, now - self._counted_at) / HOUR * self._most  # a clock may be set back
+        earned = (
+            max(0.0, now - self._counted_at) / HOUR * self._most
+        )  # a clock may be set back
         self._counted_at = now
         self._left = min(self._most, self._left + earned)
         if Change.GONE in self._kinds:

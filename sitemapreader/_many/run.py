@@ -122,9 +122,16 @@ class SiteWalk:
         if self.is_broken:
             return attrs.evolve(outcome, status=SiteStatus.ERROR, reason=self.fault)
         if self.children or self.fault:
-            has_urls = outcome.entries or any(document.listed for document in report.documents)
-            status = SiteStatus.PARTIAL if has_urls else SiteStatus.FAILED
-            return attrs.evolve(outcome, status=status, reason=outcome.reason or NOT_READ)
+            has_urls = outcome.entries or any(
+                document.listed for document in report.documents
+            )
+            if has_urls:
+                status = SiteStatus.PARTIAL
+            else:
+                status = SiteStatus.FAILED
+            return attrs.evolve(
+                outcome, status=status, reason=outcome.reason or NOT_READ
+            )
         return outcome
 
 
@@ -160,7 +167,8 @@ class SiteRun(TaskStream[SiteBatch]):
         running: the sites that are walked now.
     """
 
-    noun, maker = "run", "walk_many(...)"
+    noun = "run"
+    maker = "walk_many(...)"
     loop = "run: async for site, entries in run.batches()"
 
     def __init__(
@@ -188,7 +196,8 @@ class SiteRun(TaskStream[SiteBatch]):
         self._room = asyncio.Semaphore(at_once)
         self._buffered = max(_LEAST_BUFFERED, BUFFERED_EVENTS // at_once)
         seconds = config.limits.walk_seconds
-        seconds = seconds if site_seconds is None else min(site_seconds, seconds)
+        if site_seconds is not None:
+            seconds = min(site_seconds, seconds)
         self._site_limits = attrs.evolve(config.limits, walk_seconds=seconds)
         self._listeners = [] if on_site is None else [on_site]
         self._watcher: Watcher | None = None
@@ -283,12 +292,17 @@ class SiteRun(TaskStream[SiteBatch]):
     async def _run(self) -> None:
         config = self._config
         borrowed = borrow_fetcher(
-            config.fetcher, config.options, config.limits, keepalive_seconds=_KEEPALIVE_SECONDS
+            config.fetcher,
+            config.options,
+            config.limits,
+            keepalive_seconds=_KEEPALIVE_SECONDS,
         )
         async with borrowed as fetcher:
             self._config = attrs.evolve(config, fetcher=fetcher)
             if config.max_time is not None:
-                self._end = asyncio.get_running_loop().time() + config.max_time.total_seconds()
+                self._end = (
+                    asyncio.get_running_loop().time() + config.max_time.total_seconds()
+                )
             await self._walk_all()
 
     async def _walk_all(self) -> None:
@@ -300,7 +314,10 @@ class SiteRun(TaskStream[SiteBatch]):
 
     async def _walk_sites(self, sites: Sites) -> None:
         """Walk over sites until all have ended, or the time is over."""
-        async with asyncio.TaskGroup() as tasks, aclosing(self._list_sites(sites)) as listed:
+        async with (
+            asyncio.TaskGroup() as tasks,
+            aclosing(self._list_sites(sites)) as listed,
+        ):
             try:
                 async with asyncio.timeout_at(self._end) as timeout:
                     async for given in listed:
@@ -311,7 +328,9 @@ class SiteRun(TaskStream[SiteBatch]):
                         else:
                             await self._room.acquire()
                             self._parked[domain] = deque()
-                            tasks.create_task(contain(self._visit_domain, domain, given))
+                            tasks.create_task(
+                                contain(self._visit_domain, domain, given)
+                            )
             except TimeoutError:
                 if not timeout.expired():
                     raise
@@ -321,14 +340,16 @@ class SiteRun(TaskStream[SiteBatch]):
         """Return the result of a function of the schedule for the present state."""
         from sitemapreader.changes import schedule  # noqa: PLC0415 (few runs have a state)
 
-        file, state = self._file, self._config.state
+        file = self._file
+        state = self._config.state
         assert file is not None and state is not None  # noqa: S101, PT018 (`revisit` needs one)
         find = partial(getattr(schedule, function), **names)
         return await file.ask(lambda db: find(db, *values, state.clock()))
 
     async def _list_sites(self, sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
         """Yield each site once, as given; record an outcome for anything that is not a URL."""
-        seen, number = SeenKeys(), 0
+        seen = SeenKeys()
+        number = 0
         async for given in iterate_sites(sites):
             if self._has_enough():
                 return
@@ -338,7 +359,8 @@ class SiteRun(TaskStream[SiteBatch]):
                 await self._end_site(SiteWalk(str(error)))
                 continue
             if number == _MOST_SEEN:
-                seen, number = SeenKeys(), 0
+                seen = SeenKeys()
+                number = 0
             if seen.add(task.key):
                 number += 1
                 yield given  # a hundred thousand may wait for their domain: no more than a name
@@ -363,20 +385,30 @@ class SiteRun(TaskStream[SiteBatch]):
     async def _visit(self, given: str | SiteTask) -> None:
         """Walk over a site, and record its outcome whatever happens; then free its place."""
         task = check_task(given)
-        file = task.fetcher if isinstance(task.fetcher, FileFetcher) else None
+        if isinstance(task.fetcher, FileFetcher):
+            file = task.fetcher
+        else:
+            file = None
         site = SiteWalk(task.name, task.url, file)
-        plan, name = self._plan, url_key(task.url)
-        due = None if plan is None else await self._ask("find_due", plan, name)
+        plan = self._plan
+        name = url_key(task.url)
+        if plan is None:
+            due = None
+        else:
+            due = await self._ask("find_due", plan, name)
         if due is not None and not due:
             self._room.release()
             turn = await self._ask("find_turn", name)
-            self._record(SiteOutcome(task.name, SiteStatus.UNCHANGED, NOT_DUE, changed=0, **turn))
+            self._record(
+                SiteOutcome(task.name, SiteStatus.UNCHANGED, NOT_DUE, changed=0, **turn)
+            )
             return
         self.running.add(site)
         turn = {}
         try:
             await self._read_site(task, site, due)
-            turn = turn if plan is None else await self._ask("find_turn", name)
+            if plan is not None:
+                turn = await self._ask("find_turn", name)
         except BaseException:
             self._record(site.make_outcome())
             raise
@@ -389,7 +421,10 @@ class SiteRun(TaskStream[SiteBatch]):
         self, task: CheckedTask, site: SiteWalk, due: frozenset[str] | None
     ) -> None:
         """Walk over a site, and note the fault that ended that."""
-        limits = self._config.limits if task.is_local else self._site_limits
+        if task.is_local:
+            limits = self._config.limits
+        else:
+            limits = self._site_limits
         limits = shorten(limits, self._end - asyncio.get_running_loop().time())
         config = task.aim(self._config, due, limits)
         site.walk = Walk(config, buffered=self._buffered)
@@ -402,7 +437,8 @@ class SiteRun(TaskStream[SiteBatch]):
         except Exception as error:  # a bug in reading one site must not cost the others
             # Its traceback is logged, and the outcome of the site names it.
             LOGGER.exception("a bug ended the walk over %s", task.name)
-            site.fault, site.is_broken = type(error).__name__, True
+            site.fault = type(error).__name__
+            site.is_broken = True
 
     async def _pass_on(self, site: SiteWalk, walked: Walk) -> None:
         """Hand over the entries of a walk; with a state, wait until each batch is handled."""

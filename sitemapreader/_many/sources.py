@@ -80,7 +80,11 @@ class InvalidSiteError(ValueError):
 
 
 def find_source(
-    text: str, kind: SiteKind = "auto", base_url: str | None = None, *, trusted: bool | None = None
+    text: str,
+    kind: SiteKind = "auto",
+    base_url: str | None = None,
+    *,
+    trusted: bool | None = None,
 ) -> SiteTask:
     """Return the task of standard input, a folder, a file, else of a URL."""
     path = path_of(text)
@@ -108,7 +112,9 @@ class CheckedTask(SiteTask):
         """True if no server is requested."""
         return isinstance(self.fetcher, FileFetcher | FolderFetcher)
 
-    def aim(self, config: WalkConfig, due: frozenset[str] | None, limits: Limits) -> WalkConfig:
+    def aim(
+        self, config: WalkConfig, due: frozenset[str] | None, limits: Limits
+    ) -> WalkConfig:
         """Return the arguments of a run for one of its sites; `due` has the URLs to request."""
         is_sitemap = self.kind == "sitemap"
         config = attrs.evolve(
@@ -138,14 +144,20 @@ class CheckedTask(SiteTask):
 
 def check_task(given: object) -> CheckedTask:
     """Return the task of a URL, host or SiteTask; else raise InvalidSiteError."""
-    task = given if isinstance(given, SiteTask) else SiteTask(str(given))
+    if isinstance(given, SiteTask):
+        task = given
+    else:
+        task = SiteTask(str(given))
     text = trim(task.url)
     url = text if "://" in text else f"https://{text}"
     url = name_as_site(url) if has_web_scheme(url) else url
     parsed = parse_url(url) if has_web_scheme(url) else None
     if parsed is None or ("://" not in text and not _looks_like_host(parsed)):
         raise InvalidSiteError(hide_login(text))
-    login = "" if parsed.raw_user is None and parsed.raw_password is None else url
+    if parsed.raw_user is None and parsed.raw_password is None:
+        login = ""
+    else:
+        login = url
     url = remove_login(url) if login else url
     name = task.name or (hide_login(text) if login else text)
     key = task.name or url_key(url)
@@ -228,7 +240,9 @@ class UnreadableError(Exception):
 
 def name_file(path: str) -> str:
     """Return the name of a file for messages."""
-    return "standard input" if path == STANDARD_INPUT else path
+    if path == STANDARD_INPUT:
+        return "standard input"
+    return path
 
 
 _PIECE_BYTES = 65_536
@@ -262,13 +276,18 @@ async def _read_pieces(path: str, descriptor: int) -> AsyncGenerator[bytes, None
         try:
             # A pipe may deliver nothing for an hour, so it is read in a thread; and not from
             # `sys.stdin`, whose lock the interpreter would wait for at exit.
-            piece = read() if is_file else await run_in_daemon(read)
+            if is_file:
+                piece = read()
+            else:
+                piece = await run_in_daemon(read)
         except OSError as error:
             raise UnreadableError(path, error) from None
         if not piece:
             return
         yield piece
-        await asyncio.sleep(0)  # a regular file never waits: let other tasks and signals run
+        await asyncio.sleep(
+            0
+        )  # a regular file never waits: let other tasks and signals run
 
 
 class FileFetcher:
@@ -293,6 +312,8 @@ class FileFetcher:
         """Open the file; raise UnreadableError, or FetchError for any other URL."""
         del headers
         if url != self.url:
-            raise FetchError(IssueCode.HTTP_STATUS, url, "404, a file alone", http_status=404)
+            raise FetchError(
+                IssueCode.HTTP_STATUS, url, "404, a file alone", http_status=404
+            )
         async with open_pieces(self._path) as pieces:
             yield FileResponse(url, lambda: pieces)

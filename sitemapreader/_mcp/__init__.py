@@ -46,7 +46,10 @@ async def serve(folder: Path, options: FetchOptions) -> None:
     async with HttpFetcher(options, limits=LIMITS) as fetcher:
         tools = SiteTools(fetcher, SiteMemory(folder))
         server = _Server(
-            "sitemapreader", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
+            "sitemapreader",
+            instructions=INSTRUCTIONS,
+            version=__version__,
+            log_level="WARNING",
         )
         register = server.tool(annotations=ToolAnnotations(read_only_hint=True))
         for tool in (

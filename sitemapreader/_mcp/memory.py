@@ -36,8 +36,13 @@ class SiteMemory:
 
     def find_rows(self, site: str) -> Path:
         """Return the file of a site's last rows; its state has the same name."""
-        key = blake2b(url_key(site).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-        return self.folder / f"{re.sub('[^a-z0-9.-]', '_', host_of(site))[:60]}-{key}.jsonl"
+        key = blake2b(
+            url_key(site).encode("utf-8", "surrogatepass"), digest_size=8
+        ).hexdigest()
+        return (
+            self.folder
+            / f"{re.sub('[^a-z0-9.-]', '_', host_of(site))[:60]}-{key}.jsonl"
+        )
 
     @contextmanager
     def use(self, rows: Path) -> Iterator[None]:

@@ -65,7 +65,9 @@ Site = Annotated[
     ),
     AfterValidator(_check_site),
 ]
-Limit = Annotated[int, _about("maximum rows of the result, from 1 to 500", ge=1, le=500)]
+Limit = Annotated[
+    int, _about("maximum rows of the result, from 1 to 500", ge=1, le=500)
+]
 Offset = Annotated[
     int,
     _about(
@@ -75,7 +77,9 @@ Offset = Annotated[
         le=1_000_000,
     ),
 ]
-Part = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\\^|(){}\[\]$]*$")]
+Part = Annotated[
+    str, Field(min_length=1, max_length=200, pattern=r"^[^\\^|(){}\[\]$]*$")
+]
 Include = Annotated[
     list[Part],
     _about(
@@ -123,11 +127,15 @@ class ToolAnswer(BaseModel):
 
     site: str = _about("the URL that was read")
     rows: list[ToolRow] = _about("as many rows as fit in the result", default=[])
-    complete: bool = _about("true if everything was read and these are the last rows", default=True)
+    complete: bool = _about(
+        "true if everything was read and these are the last rows", default=True
+    )
     reason: str = _about("why it is not complete, or why there are no rows", default="")
     next_offset: int | None = _maybe("offset of the next rows, if there are any")
     urls_in_all: int | None = _maybe("URLs in all documents (only in tree)")
-    documents_read: int = _about("documents with a response, including robots.txt", default=0)
+    documents_read: int = _about(
+        "documents with a response, including robots.txt", default=0
+    )
     not_read: list[ToolRow] = _about(
         "the first ten documents that were not read: url, status, and why", default=[]
     )
@@ -144,7 +152,8 @@ class ToolAnswer(BaseModel):
         for row in filter(None, islice(rows, offset, None)):
             size += len(json.dumps(row))
             if len(self.rows) == limit or size > _MAX_ROW_BYTES:
-                self.next_offset, self.complete = offset + len(self.rows), False
+                self.next_offset = offset + len(self.rows)
+                self.complete = False
                 self.reason = "there are more rows than fit in the result"
                 break
             self.rows.append(dict(row))
@@ -154,17 +163,26 @@ class ToolAnswer(BaseModel):
         """Say whether all was read, and which sitemaps were not, and why."""
         lost = [each for each in found.documents if each.is_lost]
         self.documents_read = sum(each.is_answered for each in found.documents)
-        worst = sorted(found.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1]))
+        worst = sorted(
+            found.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1])
+        )
         self.issues = {_explain(str(code)): count for code, count in worst[:_MAX_NAMED]}
-        complete = found.complete if isinstance(found, Report) else not lost
+        if isinstance(found, Report):
+            complete = found.complete
+        else:
+            complete = not lost
         if not complete and not self.documents_read:
             raise ToolError(f"nothing was read: {'; '.join(self.issues)}")
         self.not_read = [_show_document(each) for each in lost[:_MAX_NAMED]]
         self.not_read_in_all = len(lost)
         ends = (IssueCode.BUDGET_SECONDS, IssueCode.NO_SITEMAP)
         end = next((_explain(str(each)) for each in ends if each in found.counts), "")
-        said = f"{len(lost)} documents were not read: see not_read" if lost else ""
-        self.complete, self.reason = complete, end or said
+        if lost:
+            said = f"{len(lost)} documents were not read: see not_read"
+        else:
+            said = ""
+        self.complete = complete
+        self.reason = end or said
         return self
 
 
@@ -179,16 +197,25 @@ class SiteTools:
     _fetcher: HttpFetcher
     _memory: SiteMemory
 
-    async def discover(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> ToolAnswer:
+    async def discover(
+        self, site: Site, limit: Limit = 100, offset: Offset = 0
+    ) -> ToolAnswer:
         """Find the sitemaps of a site.
 
         Rows: url; found_by: robots (robots.txt names it), path (it was guessed) or page (a link).
         """
         found = await discover(site, fetcher=self._fetcher, trusted=False)
-        rows = ({"url": _show_url(each.loc), "found_by": str(each.via)} for each in found.sitemaps)
-        return ToolAnswer(site=_show_url(site)).describe(found).fill(rows, limit, offset)
+        rows = (
+            {"url": _show_url(each.loc), "found_by": str(each.via)}
+            for each in found.sitemaps
+        )
+        return (
+            ToolAnswer(site=_show_url(site)).describe(found).fill(rows, limit, offset)
+        )
 
-    async def tree(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> ToolAnswer:
+    async def tree(
+        self, site: Site, limit: Limit = 100, offset: Offset = 0
+    ) -> ToolAnswer:
         """Read all sitemaps: what each is, how many URLs it lists, which failed, and why.
 
         Rows: url; kind, its format or role; status: complete, partial, failed or skipped; why it
@@ -208,9 +235,13 @@ class SiteTools:
                 "bytes": each.bytes_raw,
                 "listed_by": _show_url(each.parent),
             }
-            for each in sorted(report.documents, key=lambda document: not document.is_lost)
+            for each in sorted(
+                report.documents, key=lambda document: not document.is_lost
+            )
         ]
-        answer = ToolAnswer(site=_show_url(site), urls_in_all=report.entries).describe(report)
+        answer = ToolAnswer(site=_show_url(site), urls_in_all=report.entries).describe(
+            report
+        )
         return answer.fill(rows, limit, offset)
 
     async def urls(
@@ -231,12 +262,18 @@ class SiteTools:
         if since:
             chosen["since"] = moment
         rows: list[dict[str, str] | None] = []
-        async with walk(site, fetcher=self._fetcher, trusted=False, **chosen) as entries:
+        async with walk(
+            site, fetcher=self._fetcher, trusted=False, **chosen
+        ) as entries:
             async for entry in entries:
                 rows.append(None if len(rows) < offset else _show_entry(entry))
                 if len(rows) > offset + limit:
                     break
-        return ToolAnswer(site=_show_url(site)).describe(entries.report).fill(rows, limit, offset)
+        return (
+            ToolAnswer(site=_show_url(site))
+            .describe(entries.report)
+            .fill(rows, limit, offset)
+        )
 
     async def why(self, site: Site, urls: AskedUrls) -> ToolAnswer:
         """Explain for each URL whether the sitemaps of a site list it, and if not, why not.
@@ -258,7 +295,11 @@ class SiteTools:
         return ToolAnswer(site=_show_url(site)).fill(rows, len(urls), 0)
 
     async def changes(
-        self, site: Site, since_last: SinceLast = True, limit: Limit = 100, offset: Offset = 0
+        self,
+        site: Site,
+        since_last: SinceLast = True,
+        limit: Limit = 100,
+        offset: Offset = 0,
     ) -> ToolAnswer:
         """List the URLs that are new, changed or unlisted since the last call.
 
@@ -268,27 +309,43 @@ class SiteTools:
         rows = self._memory.find_rows(site)
         answer = ToolAnswer(site=_show_url(site))
         if since_last and offset:
-            raise ToolError("offset: use since_last=false to get more rows of the last answer")
+            raise ToolError(
+                "offset: use since_last=false to get more rows of the last answer"
+            )
         with self._memory.use(rows):
             if since_last:
                 rows = await self._look_for_changes(site, rows, answer)
             elif not rows.exists():
-                raise ToolError("no call has compared this site yet: use since_last=true")
+                raise ToolError(
+                    "no call has compared this site yet: use since_last=true"
+                )
             with rows.open("rb") as file:
                 return answer.fill(map(json.loads, file), limit, offset)
 
-    async def _look_for_changes(self, site: str, rows: Path, answer: ToolAnswer) -> Path:
+    async def _look_for_changes(
+        self, site: str, rows: Path, answer: ToolAnswer
+    ) -> Path:
         """Write changes beside a file, and replace it at the end; return where they are."""
         is_first, is_over = not rows.exists(), False  # noqa: ASYNC240 (names in our own folder)
-        how: dict[str, Any] = {"state": rows.with_suffix(".db"), "changes": True, "unlisted": True}
+        how: dict[str, Any] = {
+            "state": rows.with_suffix(".db"),
+            "changes": True,
+            "unlisted": True,
+        }
         with rows.with_suffix(".part").open("ab", 0) as part:
-            async with walk(site, fetcher=self._fetcher, trusted=False, **how) as entries:
+            async with walk(
+                site, fetcher=self._fetcher, trusted=False, **how
+            ) as entries:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(PATIENCE_SECONDS * 0.9):
                         async for batch in entries.batches():
                             # What an interrupted call has found is not found again: it stays here.
                             shown = [] if is_first else map(_show_entry, batch)
-                            part.write(b"".join(json.dumps(row).encode() + b"\n" for row in shown))
+                            part.write(
+                                b"".join(
+                                    json.dumps(row).encode() + b"\n" for row in shown
+                                )
+                            )
                         is_over = True
         answer.describe(entries.report)
         if not is_over:
@@ -300,7 +357,9 @@ class SiteTools:
             answer.reason = "; ".join(filter(None, (answer.reason, said)))
         return Path(part.name).replace(rows)  # noqa: ASYNC240 (as above)
 
-    async def audit(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> ToolAnswer:
+    async def audit(
+        self, site: Site, limit: Limit = 100, offset: Offset = 0
+    ) -> ToolAnswer:
         """Judge the sitemaps of a site by rules: what is wrong, and what to do.
 
         Rows: rule, severity, what is wrong, count out of how many (of), advice, and examples, up to
@@ -317,12 +376,16 @@ class SiteTools:
                     "count": each.count,
                     "of": each.of,
                     "advice": each.rule.advice,
-                    "examples": [_show_url(hit.url or hit.document) for hit in each.examples[:3]],
+                    "examples": [
+                        _show_url(hit.url or hit.document) for hit in each.examples[:3]
+                    ],
                 }
                 for each in result.findings
             )
             return (
-                ToolAnswer(site=_show_url(site)).describe(result.report).fill(rows, limit, offset)
+                ToolAnswer(site=_show_url(site))
+                .describe(result.report)
+                .fill(rows, limit, offset)
             )
 
 
@@ -345,7 +408,8 @@ def _show_entry(entry: UrlEntry) -> dict[str, str]:
 
 
 def _show_document(document: Document) -> ToolRow:
-    why, status = _explain(document.reason), str(document.status)
+    why = _explain(document.reason)
+    status = str(document.status)
     return {"url": _show_url(document.url), "status": status, "why": why}
 
 
@@ -354,4 +418,6 @@ _show_url = partial(excerpt, limit=_MAX_CHARS)
 
 def _explain(reason: str) -> str:
     """Return the reason of an outcome with its meaning."""
-    return f"{reason}: {_MEANINGS[reason]}" if reason in _MEANINGS else reason
+    if reason in _MEANINGS:
+        return f"{reason}: {_MEANINGS[reason]}"
+    return reason

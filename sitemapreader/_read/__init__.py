@@ -7,7 +7,7 @@ bytes ─► codings ─► reader ───────────────
 ```
 `codings` removes compression, and `charset` transcodes to UTF-8. `reader` chooses by the first
 bytes: `xml` (sitemaps, feeds), `text` or `html` (site maps for people). The XML reader cuts the
-document into records, and `entries` turns each `record` into the values of `sitemapreader._types.models`,
+document into records, and `entries` turns each `record` into the values of `_types.models`,
 by the names and fields of `vocabulary`. `stats` counts records and Issues on the way. `robots`
 parses robots.txt, which is not a sitemap, `robots_matcher` judges URLs by it, `usage` reads
 the preferences in it, and `feedparser` reads feeds beyond repair in a child process.
@@ -99,12 +99,16 @@ def read(
         source = _HALF_CHARACTER.sub("\ufffd", source).encode()
         charset = "utf-8"
     moment = None if since is None else as_since(since)
-    reader = SitemapReader(url, limits=limits, charset=charset, extra_formats=extra_formats)
+    reader = SitemapReader(
+        url, limits=limits, charset=charset, extra_formats=extra_formats
+    )
     return Reading(_read_events(reader, source, moment), reader)
 
 
 def _read_events(
-    reader: SitemapReader, source: bytes | BinaryIO | Iterable[bytes], since: datetime | None
+    reader: SitemapReader,
+    source: bytes | BinaryIO | Iterable[bytes],
+    since: datetime | None,
 ) -> Iterator[Event]:
     for chunk in _chunks(source):
         for events in reader.feed_steps(chunk):
@@ -118,7 +122,11 @@ def _read_events(
 def _select(events: Events, since: datetime | None) -> Iterable[Event]:
     if since is None:
         return events
-    return [event for event in events if not isinstance(event, UrlEntry) or is_recent(event, since)]
+    return [
+        event
+        for event in events
+        if not isinstance(event, UrlEntry) or is_recent(event, since)
+    ]
 
 
 def _chunks(source: bytes | BinaryIO | Iterable[bytes]) -> Iterator[bytes]:

@@ -57,7 +57,12 @@ from sitemapreader._types.models import (
     UrlEntry,
     Via,
 )
-from sitemapreader._types.urls import find_base, find_url, find_url_error, has_web_scheme
+from sitemapreader._types.urls import (
+    find_base,
+    find_url,
+    find_url_error,
+    has_web_scheme,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -77,7 +82,9 @@ def read_parts(
     for name, element in parts:
         for slot, value in _read_part(context, name, element, url):
             if slot in found and slot in EXTENSIONS and not EXTENSIONS[slot].many:
-                context.add_issue(IssueCode.REPEATED_FIELD, element, url=url, value=name.local)
+                context.add_issue(
+                    IssueCode.REPEATED_FIELD, element, url=url, value=name.local
+                )
             found[slot].append(value)
     values: dict[str, Any] = {slot: tuple(found.get(slot, ())) for slot in PARTS}
     for slot, extension in EXTENSIONS.items():
@@ -102,7 +109,9 @@ def _read_part(
             value = f"<{name.local}> has no href"
             context.add_issue(IssueCode.EXTENSION, element, url=url, value=value)
         yield "extras", make_extra(element)
-    elif link.get("hreflang") and is_feed_link(link, href):  # a feed is no version of the page
+    elif link.get("hreflang") and is_feed_link(
+        link, href
+    ):  # a feed is no version of the page
         yield "extras", make_extra(element)
     elif "alternate" not in _list_relations(link, "alternate"):
         yield "extras", Extra(name.uri, link["rel"], href, dict(element.items()))
@@ -122,7 +131,10 @@ def _read_extension(
     for child in islice(element.iter(), 1, None):
         name = context.names[child.tag]
         is_known = name.own or name.key == own.key
-        field = extension.by_tag.get(name.tag) if is_known and child not in kept else None
+        if is_known and child not in kept:
+            field = extension.by_tag.get(name.tag)
+        else:
+            field = None
         if field:
             if _holds_markup(context, extension, field, child):
                 kept.update(child.iter())
@@ -138,7 +150,9 @@ def _read_extension(
     if extension.required and not values.get(extension.required):
         context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{own.local}>")
     else:
-        values |= {key: tuple(each) for key, each in values.items() if isinstance(each, list)}
+        values |= {
+            key: tuple(each) for key, each in values.items() if isinstance(each, list)
+        }
         yield extension.slot, extension.make(**values)
 
 
@@ -156,21 +170,36 @@ def _holds_markup(
     return any(name is not NO_NAME for name in inside) and not is_field
 
 
-def _report_namespace(context: RecordContext, name: Name, element: Element, url: str) -> None:
+def _report_namespace(
+    context: RecordContext, name: Name, element: Element, url: str
+) -> None:
     """Report an extension in a namespace that search engines do not know."""
-    if is_odd_namespace(name.uri, name.key) and not context.stats.counts[IssueCode.NAMESPACE]:
+    if (
+        is_odd_namespace(name.uri, name.key)
+        and not context.stats.counts[IssueCode.NAMESPACE]
+    ):
         context.add_issue(IssueCode.NAMESPACE, element, url=url, value=name.uri)
 
 
 def _read_field(
-    context: RecordContext, values: dict[str, Any], field: Field, element: Element, url: str
+    context: RecordContext,
+    values: dict[str, Any],
+    field: Field,
+    element: Element,
+    url: str,
 ) -> None:
-    attributes = read_attributes(element) if field.attributes or field.build else {}
+    if field.attributes or field.build:
+        attributes = read_attributes(element)
+    else:
+        attributes = {}
     for attribute, slot, parse in field.attributes:
         text = attributes.get(attribute)
         if text is None or (parse is take_url and not text.strip()):
             continue
-        values[slot] = context.read_url(text, element, url) if parse is take_url else parse(text)
+        if parse is take_url:
+            values[slot] = context.read_url(text, element, url)
+        else:
+            values[slot] = parse(text)
         if values[slot] is None:
             context.add_issue(IssueCode.EXTENSION, element, url=url, value=text)
     read: Callable[[str], object | None] = field.parse
@@ -206,7 +235,8 @@ def _keep_value(
 
 _RELATIONS = "http://www.iana.org/assignments/relation/"
 """RFC 4287, section 4.2.7.2: a relation may be written as an IRI."""
-_NEXT, _ARCHIVE = "next", "prev-archive"
+_NEXT = "next"
+_ARCHIVE = "prev-archive"
 """RFC 5005, sections 3 and 4."""
 
 
@@ -217,7 +247,9 @@ def _list_relations(link: dict[str, str], default: str = "") -> list[str]:
 def find_page_relations(link: dict[str, str]) -> set[str]:
     """Return by which relations a link of a feed leads to a page with older records."""
     relations = {_NEXT, _ARCHIVE}.intersection(_list_relations(link))
-    return relations if link.get("href", "").strip() else set()
+    if link.get("href", "").strip():
+        return relations
+    return set()
 
 
 def deliver_pages(
@@ -232,7 +264,9 @@ def deliver_pages(
         url = find_url(base, href) if is_sound else None
         if url and not find_url_error(url):
             is_archive = relation == _ARCHIVE
-            events.append(SitemapEntry(url, None, Via.PAGE, stats.sitemap, is_archive=is_archive))
+            events.append(
+                SitemapEntry(url, None, Via.PAGE, stats.sitemap, is_archive=is_archive)
+            )
         else:
             stats.add_issue(events, IssueCode.FEED_HAS_MORE, value=href)
 
@@ -277,7 +311,11 @@ def _read_entry(context: RecordContext, record: Element) -> None:
 
 
 def _deliver(
-    context: RecordContext, record: Element, text: str, link: Element | None, format_: Format
+    context: RecordContext,
+    record: Element,
+    text: str,
+    link: Element | None,
+    format_: Format,
 ) -> None:
     context.report_repairs(text)
     url = context.check_loc(text, link)
@@ -285,12 +323,15 @@ def _deliver(
         return
     # The best date that is not empty; of equal ones, the first.
     ranks = FEED_DATES[format_]
-    best, date, title = len(ranks), None, ""
+    best = len(ranks)
+    date = None
+    title = ""
     for child in record:
         name = context.names[child.tag]
         rank = ranks.get((name.key, name.tag), best)
         if rank < best and context.is_filled(child):
-            best, date = rank, child
+            best = rank
+            date = child
         if name.own == "title" and not title:
             title = find_plain_text(child)
     lastmod, written = context.read_value(date, url, parse_lastmod, IssueCode.LASTMOD)
@@ -311,7 +352,9 @@ def read_record(context: RecordContext, record: Record) -> Iterable[object]:
     if record.error:
         context.drop_record(record.error, join_texts(record.element))
         return ()
-    return _READERS[context.names[record.element.tag].tag](context, record.element) or ()
+    return (
+        _READERS[context.names[record.element.tag].tag](context, record.element) or ()
+    )
 
 
 def _read_protocol_record(context: RecordContext, record: Element) -> Iterator[None]:
@@ -320,18 +363,25 @@ def _read_protocol_record(context: RecordContext, record: Element) -> Iterator[N
     A record without a loc may have its URL as its own text, unless that may be cut.
     """
     parts, number = _split_by_loc(context, record)
-    texts = [] if number or context.record.cut else list_texts(record)
+    if number or context.record.cut:
+        texts = []
+    else:
+        texts = list_texts(record)
     if number > 1:
         context.add_issue(IssueCode.REPEATED_LOC, record, value=str(number))
     elif texts and has_web_scheme(texts[0]):
-        parts[0].loc, parts[0].text = record, texts[0]
+        parts[0].loc = record
+        parts[0].text = texts[0]
         context.add_issue(IssueCode.MISSING_LOC, record, value=texts[0])
     context.report_repairs(parts[0].text or "")
     is_url = context.names[record.tag].tag == "url"
     for part in parts:
         url = context.check_loc(part.text or "", part.loc)
         if url is not None:
-            make = _make_url_entry if is_url else _make_sitemap_entry
+            if is_url:
+                make = _make_url_entry
+            else:
+                make = _make_sitemap_entry
             make(context, url, part)
         yield
 
@@ -343,7 +393,8 @@ def _split_by_loc(context: RecordContext, record: Element) -> tuple[list[_Part],
     others.
     """
     part = _Part()
-    parts, number = [part], 0
+    parts = [part]
+    number = 0
     for child in record:
         name = context.names[child.tag]
         own = name.own
@@ -355,7 +406,10 @@ def _split_by_loc(context: RecordContext, record: Element) -> tuple[list[_Part],
                 parts.append(part)
             if texts or part.loc is None:
                 part.loc = child
-                part.text = (texts[0] if len(texts) == 1 else "") if texts else None
+                if texts:
+                    part.text = texts[0] if len(texts) == 1 else ""
+                else:
+                    part.text = None
         elif own not in PROTOCOL_FIELDS:
             if name is not NO_NAME:
                 part.others.append((name, child))
@@ -384,7 +438,8 @@ class _Part:
             last = self.own[tag]
             value = context.names[last.tag].local
             context.add_issue(IssueCode.REPEATED_FIELD, last, url=url, value=value)
-        values, texts = [], []
+        values = []
+        texts = []
         for tag, parse, code in _PARSERS[:number]:
             value, text = context.read_value(self.own.get(tag), url, parse, code)
             values.append(value)
@@ -401,7 +456,11 @@ def _make_sitemap_entry(context: RecordContext, url: str, part: _Part) -> None:
 
 def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
     # what ResourceSync says of the URL (ANSI/NISO Z39.99, section 7)
-    said = [field for name, field in part.others if (name.key, name.tag) == (RESOURCESYNC, "md")]
+    said = [
+        field
+        for name, field in part.others
+        if (name.key, name.tag) == (RESOURCESYNC, "md")
+    ]
     metadata = read_attributes(said[0]) if said else {}
     if metadata.get("capability"):  # a list of lists: sections 8 and 9
         part.others.clear()
@@ -413,14 +472,20 @@ def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
         return
     lastmod, changefreq, priority, text = part.read(context, url, 3)
     entry = UrlEntry(url, lastmod, changefreq, priority)
-    entry.sitemap, entry.lastmod_text, entry.change = context.stats.sitemap, text, change
+    entry.sitemap = context.stats.sitemap
+    entry.lastmod_text = text
+    entry.change = change
     if part.others:
         for slot, value in read_parts(context, part.others, url).items():
             setattr(entry, slot, value)
     context.deliver(entry)
 
 
-_CHANGES = {"created": Change.NEW, "updated": Change.CHANGED, "deleted": Change.UNLISTED}
+_CHANGES = {
+    "created": Change.NEW,
+    "updated": Change.CHANGED,
+    "deleted": Change.UNLISTED,
+}
 _PARSERS: tuple[tuple[str, Callable[[str], Any], IssueCode], ...] = (
     ("lastmod", parse_lastmod, IssueCode.LASTMOD),
     ("changefreq", parse_changefreq, IssueCode.CHANGEFREQ),

@@ -44,13 +44,18 @@ class FeedparserAnswer(NamedTuple):
 def run_feedparser(data: bytes, cpu_seconds: int) -> FeedparserAnswer:
     """Have feedparser read a feed; find nothing if it fails for any reason."""
     process = start_feedparser(cpu_seconds)
-    return ask_feedparser(process, data, cpu_seconds) if process else FeedparserAnswer()
+    if process:
+        return ask_feedparser(process, data, cpu_seconds)
+    return FeedparserAnswer()
 
 
 def start_feedparser(cpu_seconds: int) -> subprocess.Popen[bytes] | None:
     """Start the process; `None` where Python is part of another program, or it fails."""
-    is_python = _PYTHON.match(Path(sys.executable or "").name) and not hasattr(sys, "frozen")
-    command, pipe = [sys.executable, "-I", str(SCRIPT), str(cpu_seconds)], subprocess.PIPE
+    is_python = _PYTHON.match(Path(sys.executable or "").name) and not hasattr(
+        sys, "frozen"
+    )
+    command = [sys.executable, "-I", str(SCRIPT), str(cpu_seconds)]
+    pipe = subprocess.PIPE
     with suppress(OSError):
         if is_python:
             return subprocess.Popen(  # noqa: S603 (our own script; the feed is on its standard input)
@@ -65,7 +70,9 @@ def ask_feedparser(
     """Give a feed to the process, and wait for its answer, or its end."""
     with process:
         try:
-            feed, _ = process.communicate(data, WALL_SECONDS_PER_CPU_SECOND * cpu_seconds)
+            feed, _ = process.communicate(
+                data, WALL_SECONDS_PER_CPU_SECOND * cpu_seconds
+            )
         except subprocess.TimeoutExpired:
             return FeedparserAnswer(limit="feedparser_seconds")
         finally:
@@ -100,7 +107,9 @@ def mend_feed(data: bytes) -> str:
     texts = (text, unescape(text))
     words = {word for each in texts for word in _BETWEEN_WORDS.split(each)}
     version = str(found.get("version") or "")
-    is_atom = version.startswith("atom") or (not version and _ATOM_ENTRY.search(text) is not None)
+    is_atom = version.startswith("atom") or (
+        not version and _ATOM_ENTRY.search(text) is not None
+    )
     items = []
     for entry in found.entries:
         link, title = (str(entry.get(name) or "") for name in ("link", "title"))
@@ -113,7 +122,9 @@ def mend_feed(data: bytes) -> str:
         fields = {"link": link if is_written else "", "title": title, "pubDate": date}
         fields |= {} if is_written else {"title": link}
         if link or is_id:
-            inside = "".join(f"<{name}>{escape(each)}</{name}>" for name, each in fields.items())
+            inside = "".join(
+                f"<{name}>{escape(each)}</{name}>" for name, each in fields.items()
+            )
             items.append(f"<item>{inside}</item>")
     return f"<rss><channel>{''.join(items)}</channel></rss>"
 

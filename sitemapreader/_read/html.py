@@ -42,10 +42,22 @@ if TYPE_CHECKING:
     from sitemapreader._types.options import Limits
 
 _RAW_ELEMENTS = frozenset(
-    ("script", "style", "noscript", "noframes", "iframe", "noembed", "xmp", "title", "textarea")
+    (
+        "script",
+        "style",
+        "noscript",
+        "noframes",
+        "iframe",
+        "noembed",
+        "xmp",
+        "title",
+        "textarea",
+    )
 )
 """Elements whose content is text up to their own end tag."""
-_RAW_ENDS = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in _RAW_ELEMENTS}
+_RAW_ENDS = {
+    name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in _RAW_ELEMENTS
+}
 _OPENING = re.compile(r"<(?:(/?[a-zA-Z][^\s/>]*)|(!--)|[!?/])")
 # A quote counts behind `=` only. Possessive: nothing is tried twice, and no end means no match.
 _TAG_END = re.compile(r"""(?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+'|(?!["'])))*+>""")
@@ -94,22 +106,30 @@ class Token(NamedTuple):
 @cache
 def write_opening(*names: str) -> re.Pattern[str]:
     """Return a pattern for the tags of some elements, and for markup that may hide them."""
-    wanted = "|".join(sorted({*names, "template", "/template", *_RAW_ELEMENTS} - {"noscript"}))
+    wanted = "|".join(
+        sorted({*names, "template", "/template", *_RAW_ELEMENTS} - {"noscript"})
+    )
     return re.compile(rf"<(?:((?:{wanted})(?=[\s/>]))|(!--))", re.IGNORECASE)
 
 
-def scan_page(text: str, opening_pattern: re.Pattern[str] = _OPENING) -> Iterator[Token]:
+def scan_page(
+    text: str, opening_pattern: re.Pattern[str] = _OPENING
+) -> Iterator[Token]:
     """Yield the tokens of a page in their order; no comments, nothing of templates.
 
     A token without an end has the name `UNFINISHED`. An empty text stands for skipped markup, so
     that the caller can pause. With a pattern of `write_opening` the scan is about ten times as
     fast: other tags are texts, and `<noscript>` holds tags.
     """
-    raw = _RAW_ELEMENTS if opening_pattern is _OPENING else _RAW_ELEMENTS - {"noscript"}
+    raw = _RAW_ELEMENTS
+    if opening_pattern is not _OPENING:
+        raw = _RAW_ELEMENTS - {"noscript"}
     position = counted = templates = 0
     line = 1
     while opening := opening_pattern.search(text, position):
-        start, end, name = opening.start(), opening.end(), (opening[1] or "").lower()
+        start = opening.start()
+        end = opening.end()
+        name = (opening[1] or "").lower()
         if start > position and not templates:
             yield Token("", text[position:start], line)
         if name:
@@ -120,7 +140,8 @@ def scan_page(text: str, opening_pattern: re.Pattern[str] = _OPENING) -> Iterato
             closing = _DECLARATION_END.search(text, end - 1)
         longest = end + _MAX_TAG_CHARS if name else len(text)
         position = closing.end() if closing else min(longest, len(text))
-        source, content = text[end : position - 1], ""
+        source = text[end : position - 1]
+        content = ""
         if closing and name in raw:
             ending = _RAW_ENDS[name].search(text, position)
             content = text[position : ending.start() if ending else None]
@@ -131,8 +152,13 @@ def scan_page(text: str, opening_pattern: re.Pattern[str] = _OPENING) -> Iterato
         if is_template or templates or (closing and not name):
             yield Token("", "", line)
         else:
-            line, counted = line + text.count("\n", counted, start), start
-            yield Token(name, source, line, content) if closing else Token(UNFINISHED, "", line)
+            line = line + text.count("\n", counted, start)
+            counted = start
+            yield (
+                Token(name, source, line, content)
+                if closing
+                else Token(UNFINISHED, "", line)
+            )
     if position < len(text) and not templates:
         yield Token("", text[position:], line)
 
@@ -153,12 +179,17 @@ def decode_attribute(value: str) -> str:
     URL stays as it is.
     """
     has_references = "&" in value and len(value) <= _MAX_VALUE_CHARS
-    return decode_text(_NAME.sub(_protect, value)) if has_references else value
+    if has_references:
+        return decode_text(_NAME.sub(_protect, value))
+    return value
 
 
 def _protect(match: re.Match[str]) -> str:
-    name, equals = match[1], match[2]
-    return "&" if name in html5 and (name.endswith(";") or not equals) else "&amp;"
+    name = match[1]
+    equals = match[2]
+    if name in html5 and (name.endswith(";") or not equals):
+        return "&"
+    return "&amp;"
 
 
 # -- hints
@@ -183,7 +214,9 @@ _COMMENT_TITLE = re.compile(
     r"|\b(?:flux|feed) d(?:es|os|e|ei) (?:commentaires|coment[aá]rios|comentarios|commenti)\b",
     re.IGNORECASE,
 )
-_PARAMETER = r""";\s*+([\w!#$&+^`|~.*-]++)(?:\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+)))?"""
+_PARAMETER = (
+    r""";\s*+([\w!#$&+^`|~.*-]++)(?:\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+)))?"""
+)
 _LINK_PARAMETER = re.compile(_PARAMETER, re.ASCII)
 _LINK = re.compile(rf"<([^<>]*+)>((?:\s*+{_PARAMETER})*+)", re.ASCII)
 
@@ -202,7 +235,9 @@ def find_hints(
         headers: of the answer, by lower-case name.
         feeds: whether feeds are wanted too.
     """
-    tokens = scan_page(decode_page(data, charset_of(headers)), write_opening("link", "base"))
+    tokens = scan_page(
+        decode_page(data, charset_of(headers)), write_opening("link", "base")
+    )
     read = [token for token in tokens if token.name in ("link", "base")][:MAX_LINKS]
     hrefs = (token.attributes.get("href", "") for token in read if token.name == "base")
     base = find_base(url, next(filter(None, hrefs), ""))  # the first one counts
@@ -222,16 +257,25 @@ def find_hints(
             if "sitemap" in relations or (feeds and is_feed):
                 href = trim(link.get("href", ""))
                 is_usable = href and len(href) < PROTOCOL_MAX_LOC_CHARS
-                target = find_url(origin, href) if is_usable else None
+                if is_usable:
+                    target = find_url(origin, href)
+                else:
+                    target = None
                 if target and not find_url_error(target) and len(found) < MAX_HINTS:
-                    found.setdefault(url_key(target), SitemapEntry(target, None, via, url))
+                    found.setdefault(
+                        url_key(target), SitemapEntry(target, None, via, url)
+                    )
     return found
 
 
 def find_generators(data: bytes, headers: Mapping[str, str]) -> list[str]:
     """Return the generators that a page names in `<meta name="generator">`."""
     page = decode_page(data, charset_of(headers))
-    tokens = (token for token in scan_page(page, write_opening("meta")) if token.name == "meta")
+    tokens = (
+        token
+        for token in scan_page(page, write_opening("meta"))
+        if token.name == "meta"
+    )
     elements = [token.attributes for token in islice(tokens, MAX_LINKS)]
     return [
         element.get("content", "")
@@ -249,7 +293,9 @@ def _is_of_comments(link: Mapping[str, str]) -> bool:
 
 def parse_links(value: str) -> list[dict[str, str]]:
     """Return the links of a `Link:` header (RFC 8288), like the links of a head."""
-    if len(value) > MAX_LINK_HEADER_CHARS:  # only whole links: half a URL is another URL
+    if (
+        len(value) > MAX_LINK_HEADER_CHARS
+    ):  # only whole links: half a URL is another URL
         value = value[: value.rfind(",", 0, MAX_LINK_HEADER_CHARS) + 1]
     links = []
     for target, parameters, *_ in _LINK.findall(value):
@@ -263,8 +309,13 @@ def parse_links(value: str) -> list[dict[str, str]]:
 def resolve_link(base: str, href: str) -> str | None:
     """Return the URL of a link; `None` if it is not a usable web address."""
     href = href.strip()
-    url = resolve(base, href) if href and len(href) < PROTOCOL_MAX_LOC_CHARS else None
-    return None if url is None or find_url_error(url) else url
+    if href and len(href) < PROTOCOL_MAX_LOC_CHARS:
+        url = resolve(base, href)
+    else:
+        url = None
+    if url is None or find_url_error(url):
+        return None
+    return url
 
 
 def decode_page(data: bytes, charset: str | None) -> str:
@@ -335,13 +386,16 @@ class HtmlReader:
                 work = 0
         self.finished = len(self._data) > MAX_PAGE_BYTES
         if self.finished:
-            self._stats.add_issue(events, IssueCode.TOO_LARGE, value=f"{MAX_PAGE_BYTES} bytes")
+            self._stats.add_issue(
+                events, IssueCode.TOO_LARGE, value=f"{MAX_PAGE_BYTES} bytes"
+            )
         elif cut is None and not self._stats.records:
             self._stats.add_issue_once(events, IssueCode.EMPTY)
         yield events
 
     def _read_link(self, events: list[Event], token: Token) -> None:
-        attributes, stats = token.attributes, self._stats
+        attributes = token.attributes
+        stats = self._stats
         href = attributes.get("href", "").strip()
         if token.name == UNFINISHED:
             stats.drop_record(events, IssueCode.MALFORMED, line=token.line)
@@ -368,7 +422,9 @@ class HtmlReader:
         if url and _MARKUP.search(href):  # a quote was lost, and with it the link's end
             return "", [IssueCode.MALFORMED]
         is_named = url != without_userinfo(url)
-        is_taken = is_taken and not is_named and (not site or same_hosts("site", site, url))
+        is_taken = (
+            is_taken and not is_named and (not site or same_hosts("site", site, url))
+        )
         if IssueCode.UNSUPPORTED_SCHEME in codes or (url and not is_taken):
             return "", [IssueCode.LINK_NOT_TAKEN]
         url = url.partition("#")[0]

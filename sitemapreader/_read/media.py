@@ -33,13 +33,25 @@ _FIELDS = frozenset({"title", "description", "thumbnail", "player"})
 _MAX_SHARED_CHARS = 1_000_000
 """Characters that a field of the record may add in all, repeated by each of its media."""
 _KINDS = {
-    **dict.fromkeys(("jpg", "jpeg", "pjpeg", "png", "gif", "webp", "avif", "svg"), "image"),
-    **dict.fromkeys(("bmp", "tif", "tiff", "heic", "heif", "ico", "icon", "apng"), "image"),
-    **dict.fromkeys(("mp4", "m4v", "mov", "webm", "ogv", "flv", "wmv", "mpg", "mpeg"), "video"),
+    **dict.fromkeys(
+        ("jpg", "jpeg", "pjpeg", "png", "gif", "webp", "avif", "svg"), "image"
+    ),
+    **dict.fromkeys(
+        ("bmp", "tif", "tiff", "heic", "heif", "ico", "icon", "apng"), "image"
+    ),
+    **dict.fromkeys(
+        ("mp4", "m4v", "mov", "webm", "ogv", "flv", "wmv", "mpg", "mpeg"), "video"
+    ),
     **dict.fromkeys(("quicktime", "avi", "msvideo", "mkv", "3gp", "3gpp"), "video"),
-    **dict.fromkeys(("mp3", "m4a", "m4b", "aac", "oga", "opus", "wav", "flac"), "audio"),
-    **dict.fromkeys(("pdf", "epub", "zip", "gz", "doc", "docx", "xls", "xlsx"), "document"),
-    **dict.fromkeys(("ppt", "pptx", "odt", "txt", "csv", "html", "xml", "torrent"), "document"),
+    **dict.fromkeys(
+        ("mp3", "m4a", "m4b", "aac", "oga", "opus", "wav", "flac"), "audio"
+    ),
+    **dict.fromkeys(
+        ("pdf", "epub", "zip", "gz", "doc", "docx", "xls", "xlsx"), "document"
+    ),
+    **dict.fromkeys(
+        ("ppt", "pptx", "odt", "txt", "csv", "html", "xml", "torrent"), "document"
+    ),
 }
 """Formats, as the suffix of a path or in a media type -> their kind."""
 _SUFFIX = re.compile(r"\.(\w{2,7})\Z", re.ASCII)
@@ -59,7 +71,9 @@ def read_media(
     parts = [child for child in record if _is_media(names[child.tag], child)]
     if not parts:
         return (), ()
-    media = [(part, content) for part in parts if (content := _find_content(names, part))]
+    media = [
+        (part, content) for part in parts if (content := _find_content(names, part))
+    ]
     shared = _find_fields(names, record)
     if len(media) > 1:
         # Media share fields of the record: each is read once, so that time is linear.
@@ -83,7 +97,9 @@ def read_media(
     videos.pop(None, None)
     if not (images or videos):
         below = (each for part in parts for each in (part, *part))
-        thumbnail = next((each for each in below if names[each.tag].tag == "thumbnail"), None)
+        thumbnail = next(
+            (each for each in below if names[each.tag].tag == "thumbnail"), None
+        )
         if url := read(thumbnail):
             images[url] = Image(url)
     return tuple(images.values()), tuple(videos.values())
@@ -121,7 +137,9 @@ def _find_fields(names: Names, scope: Element) -> dict[str, Element]:
     return fields
 
 
-def _drop_long(names: Names, shared: dict[str, Element], number: int, report: Report) -> None:
+def _drop_long(
+    names: Names, shared: dict[str, Element], number: int, report: Report
+) -> None:
     """Drop fields of a record that are too long to be repeated for this many media.
 
     SECURITY: a long text that thousands of media repeat is a thousand times the document.
@@ -151,7 +169,10 @@ def _find_kind(attributes: dict[str, str]) -> str:
     kind = attributes.get("medium", "").strip().lower() or said
     if media_type == _FLASH:
         return "video"
-    of_type = _KINDS.get(subtype.removeprefix("x-").partition("+")[0], "") if subtype else ""
+    if subtype:
+        of_type = _KINDS.get(subtype.removeprefix("x-").partition("+")[0], "")
+    else:
+        of_type = ""
     if not kind:
         kind = _find_kind_of_path(attributes)
     elif kind == said and said in _SEEN and of_type != said:
@@ -163,7 +184,9 @@ def _find_kind_of_path(attributes: dict[str, str]) -> str:
     url = attributes.get("url", attributes.get("href", "")).strip()
     path = url.partition("?")[0].partition("#")[0]
     suffix = _SUFFIX.search(path)
-    return _KINDS.get(suffix[1].lower(), "") if suffix else ""
+    if suffix:
+        return _KINDS.get(suffix[1].lower(), "")
+    return ""
 
 
 def _make_video(
@@ -198,4 +221,6 @@ def _read_url(read_url: ReadUrl, report: Report, element: Element | None) -> str
 
 
 def _find_text(element: Element | None) -> str | None:
-    return None if element is None else find_plain_text(element) or None
+    if element is None:
+        return None
+    return find_plain_text(element) or None

@@ -49,7 +49,8 @@ Reader: TypeAlias = XmlReader | TextReader | HtmlReader
 _XML_BEGINS = re.compile(
     rf"<(?:[\w.-]+:)?(?:{'|'.join((*ROOTS, *ROOTLESS))})[\s>/]".encode(), re.IGNORECASE
 )
-_JSON, _TAG_ON_A_LINE = re.compile(rb'\{\s*"|\[\s*[{"]'), re.compile(rb"[\r\n][ \t]*+<")
+_JSON = re.compile(rb'\{\s*"|\[\s*[{"]')
+_TAG_ON_A_LINE = re.compile(rb"[\r\n][ \t]*+<")
 """JSON is not read, though a text in it may hold markup. No line of it begins with a tag: where one
 does, a program has written a line of JSON before its sitemap."""
 _SAMPLE_LINES = 20
@@ -167,7 +168,9 @@ class SitemapReader:
         come by columns, which make them where they are iterated.
         """
         if self._closed:
-            raise ValueError("the reader is closed: make a new SitemapReader for each document")
+            raise ValueError(
+                "the reader is closed: make a new SitemapReader for each document"
+            )
         room = max(0, self.limits.raw_bytes - self.stats.raw_bytes)
         self.stats.raw_bytes += len(data)
         allowed = min(len(data), room)
@@ -195,7 +198,10 @@ class SitemapReader:
             last: list[Event] = []
             stats.add_issue(last, IssueCode.SITEMAPS_AS_PAGES)
             yield last
-        if stats.inflated_bytes > PROTOCOL_MAX_BYTES or stats.delivered > PROTOCOL_MAX_ENTRIES:
+        if (
+            stats.inflated_bytes > PROTOCOL_MAX_BYTES
+            or stats.delivered > PROTOCOL_MAX_ENTRIES
+        ):
             events: list[Event] = []
             stats.add_issue(events, IssueCode.OVER_PROTOCOL_LIMIT)
             yield events
@@ -203,7 +209,9 @@ class SitemapReader:
     def salvage(self, answer: FeedparserAnswer) -> None:
         """Read the records that feedparser has found in the feed that is `beyond_repair`."""
         # Records that were dropped before stay counted: nothing tells which entry they became.
-        events, stats, self.beyond_repair = self._last, self.stats, b""
+        events = self._last
+        stats = self.stats
+        self.beyond_repair = b""
         if not answer.feed.startswith(b"<rss><channel><item>"):
             stats.add_issue(events, IssueCode.FEED_UNREADABLE, value=answer.limit)
             return
@@ -211,7 +219,9 @@ class SitemapReader:
         stats.add_issue(events, IssueCode.FEED_SALVAGED, value=said)
         self.format = Format.RSS
         prolog, start = read_prolog(events, stats, answer.feed)
-        for batch in XmlReader(stats, self.limits, prolog, start).close(None, answer.feed):
+        for batch in XmlReader(stats, self.limits, prolog, start).close(
+            None, answer.feed
+        ):
             events += batch
 
     # -- the pipeline
@@ -227,7 +237,11 @@ class SitemapReader:
         """Decompress and read bytes, perhaps the last; damaged data ends the reading."""
         try:
             for piece in self._decompressor.decode(data, final=final):
-                allowed = self.limits.inflated_bytes - self.stats.inflated_bytes - len(self._block)
+                allowed = (
+                    self.limits.inflated_bytes
+                    - self.stats.inflated_bytes
+                    - len(self._block)
+                )
                 self._block += piece[:allowed]
                 while len(self._block) >= BLOCK_BYTES and not self.finished:
                     block = bytes(self._block[:BLOCK_BYTES])
@@ -248,7 +262,8 @@ class SitemapReader:
         """Read a block, perhaps the last one; `cut` is why nothing follows."""
         self.stats.inflated_bytes += len(block)
         self.on_block(block)
-        events, is_started = self._drain_notes(), self._transcoder is not None
+        events = self._drain_notes()
+        is_started = self._transcoder is not None
         if not is_started:
             is_whole = final and not cut and self._charset in (None, "utf-8")
             if is_whole and (whole := read_whole(block, self.stats, self.limits)):
@@ -266,12 +281,16 @@ class SitemapReader:
         if not self._is_chosen and (block or final or not self._transcoder.is_waiting):
             self._is_chosen = True
             self._reader = self._choose_reader(events, block)
-            self.format = self._reader.format if self._reader else None
+            if self._reader:
+                self.format = self._reader.format
+            else:
+                self.format = None
         yield events
         if self._is_chosen:
             # what has waited for its encoding comes at once
             pieces = [
-                block[at : at + _LONGEST_BLOCK] for at in range(0, len(block), _LONGEST_BLOCK)
+                block[at : at + _LONGEST_BLOCK]
+                for at in range(0, len(block), _LONGEST_BLOCK)
             ]
             last = pieces.pop() if pieces else b""
             for piece in pieces:
@@ -288,7 +307,10 @@ class SitemapReader:
             self.finished = not self._lost_root
         else:
             reader = self._reader
-            steps = reader.close(cut, block) if final else reader.feed(block)
+            if final:
+                steps = reader.close(cut, block)
+            else:
+                steps = reader.feed(block)
             for given in steps:
                 yield self._check_limit(given)
                 self.finished |= reader.finished
@@ -306,15 +328,21 @@ class SitemapReader:
 
     def _choose_reader(self, events: list[Event], first: bytes) -> Reader | None:
         """Choose a reader by the first bytes; `None`, with an Issue, if none fits."""
-        start, both = first.lstrip(), (self.stats, self.limits)
+        start = first.lstrip()
+        both = (self.stats, self.limits)
         is_markup = start.startswith(b"<")
         if not is_markup:
             if start and _is_text(start):
                 return TextReader(*both)
             is_json = _JSON.match(start) and not _TAG_ON_A_LINE.search(start)
             if is_json or not _XML_BEGINS.search(start):
-                code = IssueCode.NOT_A_SITEMAP if start else IssueCode.EMPTY
-                self.stats.add_issue(events, code, value=start[:40].decode("latin-1") or None)
+                if start:
+                    code = IssueCode.NOT_A_SITEMAP
+                else:
+                    code = IssueCode.EMPTY
+                self.stats.add_issue(
+                    events, code, value=start[:40].decode("latin-1") or None
+                )
                 return None
         try:
             return XmlReader(*both, *read_prolog(events, self.stats, first))
@@ -331,7 +359,8 @@ class SitemapReader:
 
     def _finish(self, cut: IssueCode | None, detail: str = "") -> Iterator[Events]:
         """Read the remaining bytes and close the reader; `cut` is why it was cut."""
-        block, self._block = bytes(self._block), bytearray()
+        block = bytes(self._block)
+        self._block = bytearray()
         if block or self._transcoder or cut is None:
             yield from self._read_block(block, final=True, cut=cut)
         if cut:
@@ -346,7 +375,9 @@ class SitemapReader:
                 seconds = self.limits.feedparser_seconds
                 self.salvage(run_feedparser(self.beyond_repair, seconds))
         if self._lost_root and IssueCode.FEED_SALVAGED not in self.stats.counts:
-            self.stats.add_issue(self._last, IssueCode.NOT_A_SITEMAP, value=self._lost_root)
+            self.stats.add_issue(
+                self._last, IssueCode.NOT_A_SITEMAP, value=self._lost_root
+            )
         if self._last:
             yield self._last
 
@@ -360,12 +391,15 @@ class SitemapReader:
         """Cut the events at the limit of entries."""
         if self._lists_sitemaps:
             self._lists_sitemaps = all(map(_SITEMAP_URL.search, _iterate_locs(given)))
-        stats, most = self.stats, self.limits.entries
+        stats = self.stats
+        most = self.limits.entries
         if max(stats.delivered, stats.dropped) <= most:
             return given
         surplus = max(stats.delivered - most, 0)
         room = sum(not isinstance(each, Issue) for each in given) - surplus
-        events = [each for each in given if isinstance(each, Issue) or (room := room - 1) >= 0]
+        events = [
+            each for each in given if isinstance(each, Issue) or (room := room - 1) >= 0
+        ]
         stats.delivered -= surplus
         stats.records -= surplus
         stats.add_issue(events, IssueCode.TOO_LARGE, value="entries")

@@ -39,8 +39,35 @@ _FEED_LINK_TYPES = FEED_TYPES | {
 _FEED_SUFFIXES = (".xml", ".rss", ".atom", ".rdf", ".json")
 _INLINE = frozenset(
     {
-        *("a", "abbr", "b", "bdi", "bdo", "cite", "code", "del", "em", "font", "i", "ins", "kbd"),
-        *("mark", "q", "s", "small", "span", "strong", "sub", "sup", "tt", "u", "var", "wbr"),
+        *(
+            "a",
+            "abbr",
+            "b",
+            "bdi",
+            "bdo",
+            "cite",
+            "code",
+            "del",
+            "em",
+            "font",
+            "i",
+            "ins",
+            "kbd",
+        ),
+        *(
+            "mark",
+            "q",
+            "s",
+            "small",
+            "span",
+            "strong",
+            "sub",
+            "sup",
+            "tt",
+            "u",
+            "var",
+            "wbr",
+        ),
     }
 )
 """Elements of HTML that stand within a line."""
@@ -77,14 +104,18 @@ def make_instruction(_target: str, _text: str | None = None) -> Element[Any]:
 def has_instruction(element: Element) -> bool:
     """Return whether a processing instruction stands in it, such as `<?php ... ?>`."""
     children: Iterable[Element[Any]] = element
-    return len(element) > 0 and any(child.tag is ProcessingInstruction for child in children)
+    return len(element) > 0 and any(
+        child.tag is ProcessingInstruction for child in children
+    )
 
 
 def list_texts(element: Element) -> list[str]:
     """Return the texts in it and below it, trimmed: one for each run between tags."""
     if not len(element):
         text = element.text
-        return [text] if text and (text := text.strip()) else []
+        if text and (text := text.strip()):
+            return [text]
+        return []
     return [text for run in element.itertext() if (text := run.strip())]
 
 
@@ -102,7 +133,9 @@ def join_texts(element: Element) -> str:
 def make_extra(element: Element) -> Extra:
     """Make the value of an element that no table knows, with all that is in it."""
     uri, _, local = element.tag.rpartition("}")
-    text = "".join(filter(None, [element.text, *(child.tail for child in element)])).strip()
+    text = "".join(
+        filter(None, [element.text, *(child.tail for child in element)])
+    ).strip()
     children = tuple(map(make_extra, filter(has_name, element)))
     return Extra(uri[1:], local, text, dict(element.items()), children)
 
@@ -132,7 +165,9 @@ def read_attributes(element: Element) -> dict[str, str]:
     return {name.lower(): value for name, value in element.items() if name[0] != "{"}
 
 
-def find_excess(root: Iterable[Element], depth: int, attributes: int) -> IssueCode | None:
+def find_excess(
+    root: Iterable[Element], depth: int, attributes: int
+) -> IssueCode | None:
     """Return which limit elements below the root break: of levels, or of attributes."""
     level = list(root)
     while any(map(has_name, level)):
@@ -148,7 +183,9 @@ def find_excess(root: Iterable[Element], depth: int, attributes: int) -> IssueCo
 _RESTRUCTURED = {IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN}
 """Repairs after which markup may have been taken for text."""
 MARKUP = re.compile(r"[<>\"\s]")
-_OF_RECORDS = re.compile(rf"<!\[CDATA\[|</?(?:[^\s<>]*:)?(?ai:{'|'.join(RECORDS)})[\s/>]")
+_OF_RECORDS = re.compile(
+    rf"<!\[CDATA\[|</?(?:[^\s<>]*:)?(?ai:{'|'.join(RECORDS)})[\s/>]"
+)
 """Text that no URL contains: a section before this one was not closed."""
 
 
@@ -162,7 +199,9 @@ class RecordContext:
     record: Record
     """The record that is being read."""
 
-    def __init__(self, stats: ReadStats, names: Names, bases: list[str], longest: int) -> None:
+    def __init__(
+        self, stats: ReadStats, names: Names, bases: list[str], longest: int
+    ) -> None:
         self.events: list[Event] = []
         self.stats = stats
         self.names = names
@@ -173,13 +212,19 @@ class RecordContext:
 
     def take_events(self) -> list[Event]:
         """Remove and return the events so far."""
-        events, self.events = self.events, []
+        events = self.events
+        self.events = []
         return events
 
     # -- Issues and entries
 
     def add_issue(
-        self, code: IssueCode, at: Element, *, url: str | None = None, value: str | None = None
+        self,
+        code: IssueCode,
+        at: Element,
+        *,
+        url: str | None = None,
+        value: str | None = None,
     ) -> None:
         """Add an Issue of an element; its line is looked for only where it is shown."""
         self.stats.add_issue(
@@ -193,7 +238,9 @@ class RecordContext:
 
     def _find_line(self, code: IssueCode, at: Element) -> int | None:
         is_shown = self.stats.counts[code] < MAX_ISSUES_PER_DOCUMENT
-        return self.record.find_line(at) if is_shown else None
+        if is_shown:
+            return self.record.find_line(at)
+        return None
 
     def report_repairs(self, text: str) -> None:
         """Report the repairs of the record; `text` is its first loc."""
@@ -220,19 +267,28 @@ class RecordContext:
         2, and XML Base, section 4).
         """
         record = self.record
-        error = None if loc is None else self._find_error(loc, list_texts(loc))
+        error = None
+        if loc is not None:
+            error = self._find_error(loc, list_texts(loc))
         if len(text) > self._longest:  # an attribute's, too
             error = IssueCode.FIELD_TOO_LONG
         if PLAIN_URL.fullmatch(text) and not (record.repairs or error):
             return text
         trimmed = trim(text)
-        url, code = "", error or _find_loc_error(trimmed, record)
+        url = ""
+        code = error or _find_loc_error(trimmed, record)
         codes = [code] if code else []
         if not code:
-            base = "" if has_web_scheme(trimmed) else self._find_base(loc)
+            if has_web_scheme(trimmed):
+                base = ""
+            else:
+                base = self._find_base(loc)
             url, codes = read_loc(text, base)
         if not url:
-            at = record.element if loc is None or not error else loc
+            if loc is None or not error:
+                at = record.element
+            else:
+                at = loc
             self.drop_record(codes[0], text or record.cut_text or join_texts(at))
             return None
         for code in codes:
@@ -249,7 +305,10 @@ class RecordContext:
             return None
         if PLAIN_URL.fullmatch(text):
             return text
-        base = "" if has_web_scheme(text) else self._find_base(at)
+        if has_web_scheme(text):
+            base = ""
+        else:
+            base = self._find_base(at)
         found, codes = read_loc(text, base)
         if not found:
             return None
@@ -259,7 +318,9 @@ class RecordContext:
         return found
 
     def _find_base(self, loc: Element | None) -> str:
-        of_elements = (one.get(XML_BASE) for one in (self.record.element, loc) if one is not None)
+        of_elements = (
+            one.get(XML_BASE) for one in (self.record.element, loc) if one is not None
+        )
         found = [*filter(None, (*self._bases, *of_elements))]
         if found != self._found_bases:  # mostly all URLs of a document have the same
             self._found_bases = found
@@ -277,7 +338,9 @@ class RecordContext:
         if has_instruction(element):
             return IssueCode.TEMPLATE
         is_long = max(map(len, texts), default=0) > self._longest
-        return IssueCode.FIELD_TOO_LONG if is_long else None
+        if is_long:
+            return IssueCode.FIELD_TOO_LONG
+        return None
 
     def read_markup(self, element: Element, url: str) -> str | None:
         """Return the text of a field without the markup in it; `None`, with an Issue, if too long.
@@ -291,7 +354,11 @@ class RecordContext:
         return text or None
 
     def read_value(
-        self, element: Element | None, url: str, parse: Callable[[str], Any], code: IssueCode
+        self,
+        element: Element | None,
+        url: str,
+        parse: Callable[[str], Any],
+        code: IssueCode,
     ) -> tuple[Any, str | None]:
         """Return a field's value and its text; an Issue if that is too long or unreadable."""
         if element is None:
@@ -311,8 +378,14 @@ def _join_runs(names: Names, element: Element) -> str:
     """Return all text in an element, with blanks at the borders of lines and paragraphs."""
     runs = [element.text or ""]
     for child in element:
-        border = "" if not has_name(child) or names[child.tag].tag in _INLINE else " "
-        inside = _join_runs(names, child) if has_name(child) else ""
+        if not has_name(child) or names[child.tag].tag in _INLINE:
+            border = ""
+        else:
+            border = " "
+        if has_name(child):
+            inside = _join_runs(names, child)
+        else:
+            inside = ""
         runs += [border, inside, border, child.tail or ""]
     return "".join(runs)
 
@@ -320,7 +393,10 @@ def _join_runs(names: Names, element: Element) -> str:
 def _find_loc_error(text: str, record: Record) -> IssueCode | None:
     """Return the error of a loc as a part of its record."""
     if not text:
-        lost = IssueCode.MALFORMED if record.repairs else IssueCode.MISSING_LOC
+        if record.repairs:
+            lost = IssueCode.MALFORMED
+        else:
+            lost = IssueCode.MISSING_LOC
         return record.cut or lost
     is_glued = "<" in text and _OF_RECORDS.search(text)
     may_hold_markup = bool(record.repairs & _RESTRUCTURED) or not has_web_scheme(text)

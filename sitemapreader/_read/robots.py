@@ -102,7 +102,10 @@ class Robots:
             return None
         try:
             # before its escapes are read, which makes it shorter
-            path = normalize_url(url) if len(url) <= MAX_URL_CHARS else ""
+            if len(url) <= MAX_URL_CHARS:
+                path = normalize_url(url)
+            else:
+                path = ""
         except ValueError:  # brackets that are not an IPv6 address; surrogates
             return IssueCode.ROBOTS_DISALLOWED
         if not path or len(path) > MAX_URL_CHARS:
@@ -117,7 +120,9 @@ class Robots:
         That holds for URLs without a `%` and control characters. Where many URLs are to be judged,
         a search for these texts leaves few.
         """
-        paths = {path for field, path in self._lines_for(agent).rules if field == "disallow"}
+        paths = {
+            path for field, path in self._lines_for(agent).rules if field == "disallow"
+        }
         pieces = (_NOT_LITERAL.split(path.rstrip("$")) for path in paths)
         return sorted({max(parts, key=len) for parts in pieces})
 
@@ -128,9 +133,14 @@ class Robots:
             return None
         from protego import Protego  # noqa: PLC0415 (most files have no Crawl-delay)
 
-        lines = [f"user-agent: {_AGENT}", *(f"crawl-delay: {value}" for value in delays)]
+        lines = [
+            f"user-agent: {_AGENT}",
+            *(f"crawl-delay: {value}" for value in delays),
+        ]
         delay = Protego.parse("\n".join(lines)).crawl_delay(_AGENT)
-        return None if delay is None else min(delay, ROBOTS_MAX_CRAWL_DELAY_SECONDS)
+        if delay is None:
+            return None
+        return min(delay, ROBOTS_MAX_CRAWL_DELAY_SECONDS)
 
     def usage(self, url: str, agent: str) -> dict[str, bool]:
         """Return the Content-Usage for `agent` and `url`: label -> whether it is wanted.
@@ -172,8 +182,12 @@ class Robots:
         if agent in self._known:
             return self._known[agent]
         known = {value for field, value in self._lines if field == "user-agent"}
-        ours = max(_names_of(agent) & known, key=lambda name: (len(name), name), default="*")
-        found, is_ours, last = [], False, ""
+        ours = max(
+            _names_of(agent) & known, key=lambda name: (len(name), name), default="*"
+        )
+        found = []
+        is_ours = False
+        last = ""
         for field, value in self._lines:
             if field == "user-agent":
                 is_ours = value == ours or (is_ours and last == field)
@@ -208,7 +222,8 @@ _FIELDS = {
     **dict.fromkeys(("user-agent", "useragent", "user agent"), "user-agent"),
     "allow": "allow",
     **dict.fromkeys(
-        ("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"), "disallow"
+        ("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"),
+        "disallow",
     ),
     **dict.fromkeys(("crawl-delay", "crawl delay"), "crawl-delay"),
     **dict.fromkeys(("sitemap", "sitemaps", "site-map", "site-maps"), "sitemap"),
@@ -258,7 +273,11 @@ def _decode(data: bytes) -> str | None:
     """Return the text, without control characters; `None` if the body is not text."""
     text = decode_page(data, "utf-8")
     head = text[:_SNIFFED_CHARS]
-    if (data and not text) or "\0" in head or head.lstrip(" \t\r\n").startswith(_NOT_TEXT):
+    if (
+        (data and not text)
+        or "\0" in head
+        or head.lstrip(" \t\r\n").startswith(_NOT_TEXT)
+    ):
         return None
     return _CONTROL_CHARACTERS.sub(" ", text)
 
@@ -279,7 +298,9 @@ class _RobotsParser:
         self._surplus = 0
         """Sitemaps that are not taken, because there are too many."""
 
-    def add_issue(self, code: IssueCode, line: int | None = None, value: str | None = None) -> None:
+    def add_issue(
+        self, code: IssueCode, line: int | None = None, value: str | None = None
+    ) -> None:
         self._stats.add_issue(self._events, code, line=line, value=value)
 
     def read_line(self, number: int, line: str) -> None:
@@ -298,11 +319,16 @@ class _RobotsParser:
             # A value that is cut means something else. But the beginning of a Disallow forbids all
             # that the whole would, so it is kept: nothing forbidden becomes allowed. The field of
             # another line still begins or ends a group.
-            value = (value.rpartition("%")[0] or value).rstrip("$") if field == "disallow" else ""
+            if field == "disallow":
+                value = (value.rpartition("%")[0] or value).rstrip("$")
+            else:
+                value = ""
         if field == "sitemap":
             self._add_sitemaps(number, value)
         elif field:
-            self._lines.append((field, _token_of(value) if field == "user-agent" else value))
+            self._lines.append(
+                (field, _token_of(value) if field == "user-agent" else value)
+            )
 
     def _add_sitemaps(self, line: int, text: str) -> None:
         values = split_line(text)
@@ -317,7 +343,10 @@ class _RobotsParser:
 
     def _add_sitemap(self, line: int, value: str) -> None:
         written, codes = read_loc(value, self._url)
-        codes = [IssueCode.INVALID_URL if one is IssueCode.MALFORMED else one for one in codes]
+        codes = [
+            IssueCode.INVALID_URL if one is IssueCode.MALFORMED else one
+            for one in codes
+        ]
         url = without_userinfo(written)
         if url != written:
             codes.append(IssueCode.USERINFO_REMOVED)
@@ -331,7 +360,9 @@ class _RobotsParser:
 
     def finish(self, *, complete: bool) -> Robots:
         if self._surplus:
-            value = f"{self._surplus} Sitemap lines past the first {ROBOTS_MAX_SITEMAPS}"
+            value = (
+                f"{self._surplus} Sitemap lines past the first {ROBOTS_MAX_SITEMAPS}"
+            )
             self.add_issue(IssueCode.ROBOTS_TOO_LARGE, value=value)
         return Robots(
             url=self._url,

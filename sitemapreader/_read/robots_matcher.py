@@ -27,11 +27,15 @@ MAX_WORK = 2_000_000
 
 _END = "$"
 """End of a compared URL. A `$` inside a URL is escaped, so no other text matches it."""
-_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_UNRESERVED = frozenset(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+)
 _KEPT = r"A-Za-z0-9._~:/?\[\]@!&'()+,;=\-"
 """Characters of a URL that are compared as they are: all of RFC 3986 but `*` and `$`."""
 _PLAIN_PATH = re.compile(rf"/[{_KEPT}]*")
-_PLAIN_URL = re.compile(rf"[A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9._:-]*({_PLAIN_PATH.pattern})")
+_PLAIN_URL = re.compile(
+    rf"[A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9._:-]*({_PLAIN_PATH.pattern})"
+)
 _REWRITTEN = re.compile(rf"%[0-9A-Fa-f]{{2}}|[^{_KEPT}%]+|%")
 _HALF_ESCAPE = re.compile(r"%[0-9A-Fa-f]?\Z")
 _STARS = re.compile(r"\*+")
@@ -96,7 +100,11 @@ class Wildcard(NamedTuple):
         """List texts of one length; every path that matches has each of them."""
         texts = (self.start, *self.parts)
         length = min(max(map(len, texts)), _PIECE_CHARS)
-        return [text[at : at + length] for text in texts for at in range(len(text) - length + 1)]
+        return [
+            text[at : at + length]
+            for text in texts
+            for at in range(len(text) - length + 1)
+        ]
 
 
 class RuleMatcher:
@@ -150,7 +158,9 @@ class RuleMatcher:
                     return IssueCode.ROBOTS_TOO_COMPLEX
                 if rule.rank > best and rule.matches(path):
                     best = rule.rank
-        return None if best.allows else IssueCode.ROBOTS_DISALLOWED
+        if best.allows:
+            return None
+        return IssueCode.ROBOTS_DISALLOWED
 
     def _find_pieces(self, path: str) -> Iterable[str]:
         """Return the texts of the index that a path has."""
@@ -192,7 +202,10 @@ def normalize_url(url: str) -> str:
     if plain := _PLAIN_URL.fullmatch(url):
         return plain[1] + _END
     parts = urlsplit(url)
-    path = parts.path if parts.path.startswith("/") else f"/{parts.path}"
+    if parts.path.startswith("/"):
+        path = parts.path
+    else:
+        path = f"/{parts.path}"
     if "?" in url.partition("#")[0]:
         path += f"?{parts.query}"
     return normalize_octets(path) + _END
@@ -213,4 +226,6 @@ def _rewrite(found: re.Match[str]) -> str:
     if text == "%" or not text.startswith("%"):
         return quote(text, safe="")
     character = chr(int(text[1:], 16))
-    return character if character in _UNRESERVED else text.upper()
+    if character in _UNRESERVED:
+        return character
+    return text.upper()

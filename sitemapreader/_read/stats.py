@@ -43,7 +43,9 @@ class ReadStats:
         """Count an Issue, and append it to `events` if it is among the first of its code."""
         self.counts[code] += 1
         if self.counts[code] <= MAX_ISSUES_PER_DOCUMENT:
-            events.append(make_issue(code, self.sitemap, line=line, url=url, value=value))
+            events.append(
+                make_issue(code, self.sitemap, line=line, url=url, value=value)
+            )
 
     def add_issue_once(
         self, events: list[Event], code: IssueCode, *, value: str | None = None

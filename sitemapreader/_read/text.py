@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _WRAPPERS = '<>"`“”„ \t'
 _BORDER = re.compile(
-    r"""[\s,;|][\s,;|"'>]{0,64}+(?:site-?maps?\s?:\s{0,8})?(?=["'<]?https?://)""", re.IGNORECASE
+    r"""[\s,;|][\s,;|"'>]{0,64}+(?:site-?maps?\s?:\s{0,8})?(?=["'<]?https?://)""",
+    re.IGNORECASE,
 )
 """Stands between two URLs."""
 _DATE = r"\d{4}-\d\d(?:-\d\d(?:[T ]\d\d:\d\d[\d:.]{0,16}(?:Z|[+-]\d\d:?\d\d)?)?)?"
@@ -41,10 +42,13 @@ def split_line(line: str) -> list[str]:
 
     A line that is a bare URL, or in which none is found, is returned as it is.
     """
-    parts, start = [], 0
+    parts = []
+    start = 0
     for border in _BORDER.finditer(line):
         # a comma in a query may stand between the values of a list
-        if border.start() and (border[0][-1].isspace() or "?" not in line[start : border.start()]):
+        if border.start() and (
+            border[0][-1].isspace() or "?" not in line[start : border.start()]
+        ):
             parts.append(line[start : border.start()])
             start = border.end()
     return list(map(_unwrap, [*parts, line[start:]]))
@@ -59,10 +63,14 @@ def _unwrap(text: str) -> str:
     if bare[:1] == "'":
         bare = bare.strip("'")
     is_url = bare[:1] == "/" or bare[:1].isalnum()
-    return bare if is_url and not any(mark in bare for mark in '<>"') else text
+    if is_url and not any(mark in bare for mark in '<>"'):
+        return bare
+    return text
 
 
-_SEPARATORS = re.compile(r"""[,;|]["' ]*+(?:\d\d\d\d-\d|[a-zA-Z]{5,7}["' ]*+[,;|]|https?:)""")
+_SEPARATORS = re.compile(
+    r"""[,;|]["' ]*+(?:\d\d\d\d-\d|[a-zA-Z]{5,7}["' ]*+[,;|]|https?:)"""
+)
 """Stand in front of a second column, or of a second URL."""
 _STEP = 1_000
 """Lines of one step, which take about 5 ms."""
@@ -87,14 +95,18 @@ class TextReader:
         self._pending += data
         # A final "\r" waits for the next bytes: it may be the first half of "\r\n".
         end = max(self._pending.rfind(b"\n"), self._pending.rfind(b"\r", 0, -1)) + 1
-        lines, self._pending = self._pending[:end], self._pending[end:]
+        lines = self._pending[:end]
+        self._pending = self._pending[end:]
         if lines:
             yield from self._read_lines(lines)
         if len(self._pending) > self._max_bytes:
             events: list[Event] = []
             if not self._is_too_long:
-                self._stats.drop_record(events, IssueCode.FIELD_TOO_LONG, line=self._line)
-            self._is_too_long, self._pending = True, b""
+                self._stats.drop_record(
+                    events, IssueCode.FIELD_TOO_LONG, line=self._line
+                )
+            self._is_too_long = True
+            self._pending = b""
             yield events
 
     def close(self, cut: IssueCode | None, data: bytes = b"") -> Iterator[list[Event]]:
@@ -104,7 +116,10 @@ class TextReader:
         """
         yield from self.feed(data)
         events: list[Event] = []
-        last = "" if self._is_too_long else trim(self._pending.decode("utf-8", "replace"))
+        if self._is_too_long:
+            last = ""
+        else:
+            last = trim(self._pending.decode("utf-8", "replace"))
         if cut and last:
             self._stats.drop_record(events, cut, line=self._line, value=last)
         elif cut:
@@ -133,7 +148,9 @@ class TextReader:
         for number, line in enumerate(lines, self._line):
             urls = split_line(line) if line else []
             if urls and urls != [line]:
-                self._stats.add_issue(events, IssueCode.UNTIDY_LINE, line=number, value=line)
+                self._stats.add_issue(
+                    events, IssueCode.UNTIDY_LINE, line=number, value=line
+                )
             for url in urls:
                 self._read_url(events, url, number)
             if number % _STEP == 0:
@@ -142,7 +159,10 @@ class TextReader:
         yield events
 
     def _read_url(self, events: list[Event], text: str, line: int) -> None:
-        found = read_loc(text, "") if has_web_scheme(text) else ("", [IssueCode.NOT_A_URL])
+        if has_web_scheme(text):
+            found = read_loc(text, "")
+        else:
+            found = ("", [IssueCode.NOT_A_URL])
         url, codes = found
         if not url:
             self._stats.drop_record(events, codes[0], line=line, value=text)
@@ -157,4 +177,6 @@ def _are_bare(text: str) -> bool:
     """Return whether joined lines seem to be nothing but URLs."""
     is_separated = "," in text or ";" in text or "|" in text
     is_wrapped = any(mark in text for mark in '<>"`“”„')
-    return text.isprintable() and not (is_wrapped or (is_separated and _SEPARATORS.search(text)))
+    return text.isprintable() and not (
+        is_wrapped or (is_separated and _SEPARATORS.search(text))
+    )

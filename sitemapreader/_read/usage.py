@@ -49,7 +49,9 @@ def usage_of(headers: Mapping[str, str]) -> dict[str, bool]:
     Args:
         headers: of a response. Several headers of one name are joined by commas.
     """
-    values = [value for name, value in headers.items() if name.lower() == "content-usage"]
+    values = [
+        value for name, value in headers.items() if name.lower() == "content-usage"
+    ]
     return parse_usage(", ".join(values))
 
 
@@ -111,7 +113,10 @@ def choose_lines(values: Iterable[str], path: str) -> list[str]:
         if value.startswith("/"):
             scope, _, text = value.partition(" ")
         length = len(scope.encode("utf-8", "surrogatepass"))
-        if length < longest or RuleMatcher([("disallow", scope)]).find_refusal(path) is None:
+        if (
+            length < longest
+            or RuleMatcher([("disallow", scope)]).find_refusal(path) is None
+        ):
             continue
         if length > longest:
             chosen = []

@@ -48,9 +48,16 @@ RECORD_OF = {Format.URLSET: "url", Format.INDEX: "sitemap"}
 ROOTLESS = {"url": "urlset", "sitemap": "sitemapindex"}
 """A record that stands where the root should -> the root that is missing."""
 
-SITEMAP, XHTML = "sitemap", "xhtml"
-RSS, RDF, ATOM, DC, MODULE = "rss", "rdf", "atom", "dc", "module"
-RESOURCESYNC, HISTORY, MEDIA = "resourcesync", "history", "media"
+SITEMAP = "sitemap"
+XHTML = "xhtml"
+RSS = "rss"
+RDF = "rdf"
+ATOM = "atom"
+DC = "dc"
+MODULE = "module"
+RESOURCESYNC = "resourcesync"
+HISTORY = "history"
+MEDIA = "media"
 OWN = ""
 """Key of the document's own vocabulary, whatever namespace its author gave it."""
 
@@ -60,7 +67,11 @@ PROTOCOL_URI = "http://www.sitemaps.org/schemas/sitemap/0.9"
 NAMESPACES: dict[str, str] = {
     "sitemaps.org/schemas/sitemap/": SITEMAP,
     "google.com/schemas/sitemap/": SITEMAP,
-    **{uri: slot.name for slot in models.EXTENSIONS for uri in slot.metadata["namespaces"]},
+    **{
+        uri: slot.name
+        for slot in models.EXTENSIONS
+        for uri in slot.metadata["namespaces"]
+    },
     "w3.org/1999/xhtml": XHTML,
     "w3.org/tr/xhtml": XHTML,
     "w3.org/2002/06/xhtml2": XHTML,
@@ -111,7 +122,8 @@ _EXTENSION_URIS = {
 
 MAX_NAMESPACES = 256
 """Namespaces that are kept of one document: every batch is parsed with all that are bound."""
-MAX_NAMESPACE_CHARS, MAX_NAMESPACES_CHARS = 1_024, 4_096
+MAX_NAMESPACE_CHARS = 1_024
+MAX_NAMESPACES_CHARS = 4_096
 """Limits for one prefix with its URI, and for all that are kept; no real document has 400."""
 
 
@@ -121,7 +133,9 @@ def namespace_key(uri: str, format_: Format) -> str:
     for start in ("http://", "https://", "//"):
         bare = bare.removeprefix(start)
     bare = bare.removeprefix("www.")
-    key = next((key for start, key in NAMESPACES.items() if bare.startswith(start)), uri)
+    key = next(
+        (key for start, key in NAMESPACES.items() if bare.startswith(start)), uri
+    )
     return OWN if key == OWN_KEYS.get(format_) else key
 
 
@@ -130,7 +144,8 @@ def is_odd_namespace(uri: str, key: str) -> bool:
     return key in _EXTENSION_URIS and uri != _EXTENSION_URIS[key]
 
 
-_MOST_KEPT, _LONGEST_KEPT = 500, 300
+_MOST_KEPT = 500
+_LONGEST_KEPT = 300
 """More names, and longer ones, are resolved each time: they would take a lot of memory."""
 
 
@@ -167,10 +182,14 @@ class Names(dict[Any, Name]):
 
     def find_key(self, uri: str) -> str:
         """Return the key of a namespace."""
-        return OWN if uri in self.own_uris else namespace_key(uri, self.format)
+        if uri in self.own_uris:
+            return OWN
+        return namespace_key(uri, self.format)
 
     def __missing__(self, tag: object) -> Name:
-        if not isinstance(tag, str):  # a processing instruction, or a mark of the mender
+        if not isinstance(
+            tag, str
+        ):  # a processing instruction, or a mark of the mender
             return NO_NAME
         uri, _, local = tag.rpartition("}")
         uri = uri[1:]
@@ -190,9 +209,17 @@ NO_NAME = Name("", "", "", "", "")
 
 # https://www.sitemaps.org/protocol.html#changefreqdef
 CHANGEFREQS = {
-    word: word for word in ("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
+    word: word
+    for word in ("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
 }
-_YES_NO = {"yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
+_YES_NO = {
+    "yes": True,
+    "no": False,
+    "true": True,
+    "false": False,
+    "1": True,
+    "0": False,
+}
 
 
 def parse_changefreq(text: str) -> str | None:
@@ -214,7 +241,9 @@ def _parse_yes_no(text: str) -> bool | None:
     return _YES_NO.get(text.lower())
 
 
-def _read_number(pattern: str, make: Callable[[str], Number]) -> Callable[[str], Number | None]:
+def _read_number(
+    pattern: str, make: Callable[[str], Number]
+) -> Callable[[str], Number | None]:
     """Return a parser of texts that match a pattern."""
     match = re.compile(pattern, re.ASCII).fullmatch
     return lambda text: make(text) if match(text) else None
@@ -306,7 +335,10 @@ def _list_fields(model: type) -> dict[str, Field]:
             part = (attribute, each.name, _KINDS[kind][0])
             fields[tag] = attrs.evolve(of, attributes=(*of.attributes, part))
             continue
-        build = partial(_build, kind) if attrs.has(kind) else None
+        if attrs.has(kind):
+            build = partial(_build, kind)
+        else:
+            build = None
         inside = each.metadata.get("inside", "")
         parse = take_text if build else _KINDS[kind][0]
         fields[tag] = Field(tag, each.name, parse, bool(more), build, inside)
@@ -322,7 +354,9 @@ def _build(model: type, attributes: dict[str, str], text: str) -> object:
 
 def _make_extension(slot: attrs.Attribute[Any]) -> Extension:
     (model, *_) = get_args(get_type_hints(models.UrlEntry)[slot.name])
-    required = [each.name for each in attrs.fields(model) if each.default is attrs.NOTHING]
+    required = [
+        each.name for each in attrs.fields(model) if each.default is attrs.NOTHING
+    ]
     return Extension(
         tag=slot.metadata["tag"],
         slot=slot.name,
@@ -339,18 +373,32 @@ EXTENSIONS = {slot.name: _make_extension(slot) for slot in models.EXTENSIONS}
 PROTOCOL_FIELDS = ("loc", "lastmod", "changefreq", "priority")
 # Format -> the dates of a feed's record, by (key, tag): the lowest number is the best
 FEED_DATES: dict[Format, dict[tuple[str, str], int]] = {
-    Format.RSS: {(OWN, "pubdate"): 0, (DC, "date"): 1, (DC, "modified"): 1, (ATOM, "updated"): 2},
+    Format.RSS: {
+        (OWN, "pubdate"): 0,
+        (DC, "date"): 1,
+        (DC, "modified"): 1,
+        (ATOM, "updated"): 2,
+    },
     Format.ATOM: {
-        (OWN, tag): rank for rank, tag in enumerate(("updated", "modified", "published", "issued"))
+        (OWN, tag): rank
+        for rank, tag in enumerate(("updated", "modified", "published", "issued"))
     },
 }
-FEED_TYPES = frozenset(f"application/{kind}" for kind in ("rss+xml", "atom+xml", "rdf+xml", "rss"))
+FEED_TYPES = frozenset(
+    f"application/{kind}" for kind in ("rss+xml", "atom+xml", "rdf+xml", "rss")
+)
 """Media types of feeds."""
-FEED_FIELDS = {"link", "guid", *(tag for dates in FEED_DATES.values() for _, tag in dates)}
+FEED_FIELDS = {
+    "link",
+    "guid",
+    *(tag for dates in FEED_DATES.values() for _, tag in dates),
+}
 FIELDS = frozenset(
     {*PROTOCOL_FIELDS, *FEED_FIELDS}
     | {tag for extension in EXTENSIONS.values() for tag in extension.by_tag}
 )
 """Tags of all elements that hold text alone: inside one of them no other can begin."""
-KNOWN_TAGS = FIELDS.union(*({each.tag, *each.containers} for each in EXTENSIONS.values()))
+KNOWN_TAGS = FIELDS.union(
+    *({each.tag, *each.containers} for each in EXTENSIONS.values())
+)
 """Tags of all elements of the vocabulary."""

@@ -46,7 +46,22 @@ _RFC822 = re.compile(
     r")?",
     re.ASCII | re.IGNORECASE,
 )
-_MONTHS = (*("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),)
+_MONTHS = (
+    *(
+        "jan",
+        "feb",
+        "mar",
+        "apr",
+        "may",
+        "jun",
+        "jul",
+        "aug",
+        "sep",
+        "oct",
+        "nov",
+        "dec",
+    ),
+)
 # RFC 822, section 5.1; hours east of Greenwich. Its signs of the military zones were wrong: so they
 # say nothing, and count as UTC (RFC 5322, section 4.3).
 _ZONES = dict.fromkeys(("", "ut", "utc", "gmt", *"abcdefghiklmnopqrstuvwxyz"), 0) | {
@@ -64,7 +79,9 @@ def parse_lastmod(text: str) -> datetime | None:
     Never raises.
     """
     moment = _parse(text)
-    return None if moment is None or moment.year < FIRST_YEAR else moment
+    if moment is None or moment.year < FIRST_YEAR:
+        return None
+    return moment
 
 
 def parse_http_date(text: str) -> datetime | None:
@@ -76,7 +93,9 @@ def parse_http_date(text: str) -> datetime | None:
     try:
         moment = parsedate_to_datetime(text)
         # The form of asctime is in GMT, and parsed without a zone.
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        if moment.tzinfo is None:
+            return moment.replace(tzinfo=UTC)
+        return moment.astimezone(UTC)
     except (ValueError, OverflowError, TypeError, IndexError):
         return None
 
@@ -86,8 +105,12 @@ def parse_last_modified(text: str) -> datetime | None:
 
     Builds that can be repeated give all files the date 1 or 315532801 (1980), in each version.
     """
-    moment = _parse(text) or parse_http_date(text)  # the latter takes the year 0001 for 2001
-    return None if moment is None or moment.year < FIRST_YEAR else moment
+    moment = _parse(text) or parse_http_date(
+        text
+    )  # the latter takes the year 0001 for 2001
+    if moment is None or moment.year < FIRST_YEAR:
+        return None
+    return moment
 
 
 def _parse(text: str) -> datetime | None:
@@ -107,7 +130,9 @@ def _parse(text: str) -> datetime | None:
 
 def _unfold(text: str) -> str:
     """Remove the comments and line folds of RFC 822 (section 3.4)."""
-    while "(" in text and (rest := _COMMENT.sub(" ", text)) != text:  # comments may be nested
+    while (
+        "(" in text and (rest := _COMMENT.sub(" ", text)) != text
+    ):  # comments may be nested
         text = rest
     return _FOLDS.sub(" ", text).strip(_BLANKS)
 
@@ -116,31 +141,49 @@ def _make_moment(
     year: str, month: str, day: str, zone: str, fraction: str = "", **clock: str
 ) -> datetime:
     number = int(year)
-    if len(year) == 2:  # RFC 2822, section 4.3: below 50 in this century, else in the last
+    if (
+        len(year) == 2
+    ):  # RFC 2822, section 4.3: below 50 in this century, else in the last
         number += 2000 if number < 50 else 1900
-    month_number = _MONTHS.index(month.lower()) + 1 if month.isalpha() else int(month or 1)
-    hour, minute, second = (int(clock[name] or 0) for name in ("hour", "minute", "second"))
+    if month.isalpha():
+        month_number = _MONTHS.index(month.lower()) + 1
+    else:
+        month_number = int(month or 1)
+    hour, minute, second = (
+        int(clock[name] or 0) for name in ("hour", "minute", "second")
+    )
     microsecond = int(fraction[:6].ljust(6, "0"))
-    is_end = (hour, minute, second, microsecond) == (24, 0, 0, 0)  # ISO 8601: of the day
+    is_end = (hour, minute, second, microsecond) == (
+        24,
+        0,
+        0,
+        0,
+    )  # ISO 8601: of the day
     if second == 60:  # a leap second, which datetime does not know
         second = 59
     times = 0 if is_end else hour, minute, second, microsecond
     moment = datetime(number, month_number, int(day or 1), *times, tzinfo=_offset(zone))
     moment += _DAY * is_end
-    moment.astimezone(UTC)  # year 1 east of Greenwich: would fail in the hands of the caller
+    moment.astimezone(
+        UTC
+    )  # year 1 east of Greenwich: would fail in the hands of the caller
     return moment
 
 
 def _offset(text: str) -> timezone:
     hours = _ZONES.get(text.lower())
     if hours is not None:
-        return timezone(timedelta(hours=hours)) if hours else UTC
+        if hours:
+            return timezone(timedelta(hours=hours))
+        return UTC
     digits = text[1:].replace(":", "")
     minutes = int(digits[2:] or 0)
     offset = timedelta(hours=int(digits[:2]), minutes=minutes)
     if text[:1] not in "+-" or minutes > 59 or offset > _MAX_OFFSET:
         raise ValueError(text)
-    return timezone(-offset if text[0] == "-" else offset) if offset else UTC
+    if offset:
+        return timezone(-offset if text[0] == "-" else offset)
+    return UTC
 
 
 # -- columns: the same dates by the thousand
@@ -238,10 +281,17 @@ def latest_moment(moment: datetime | None, text: str) -> datetime | None:
     """Return the last moment that a date may mean as it is written, in any zone."""
     if moment is None:
         return None
-    unit = timedelta(seconds=1) if _SECONDS.search(text) else timedelta(minutes=1)
+    if _SECONDS.search(text):
+        unit = timedelta(seconds=1)
+    else:
+        unit = timedelta(minutes=1)
     try:
         end = end_of_span(moment, text) or moment + unit
-        return end - timedelta.resolution + (timedelta() if _ZONE.match(text) else _FARTHEST)
+        return (
+            end
+            - timedelta.resolution
+            + (timedelta() if _ZONE.match(text) else _FARTHEST)
+        )
     except OverflowError:
         return _END_OF_TIME
 
@@ -262,11 +312,14 @@ SPANS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 def parse_since(text: str) -> datetime | None:
     """Read a date, or a span before now such as `7d` or `-7d`."""
-    number, unit = text[:-1].removeprefix("-"), text[-1:]
+    number = text[:-1].removeprefix("-")
+    unit = text[-1:]
     if not (number.isascii() and number.isdigit() and unit in SPANS):
         moment = _parse(text)
         is_day = moment is not None and ":" not in text
-        return WholeDay.fromisoformat(moment.isoformat()) if moment and is_day else moment
+        if moment and is_day:
+            return WholeDay.fromisoformat(moment.isoformat())
+        return moment
     with suppress(OverflowError, ValueError):
         return datetime.now(UTC) - timedelta(**{SPANS[unit]: int(number)})
     return None
@@ -284,7 +337,9 @@ def as_since(value: When) -> datetime:
         )
     if not isinstance(value, datetime):
         return WholeDay.combine(value, time.min, UTC)
-    return value if value.tzinfo else value.replace(tzinfo=UTC)
+    if value.tzinfo:
+        return value
+    return value.replace(tzinfo=UTC)
 
 
 def as_until(value: When) -> datetime:

@@ -51,7 +51,9 @@ def suggest(word: str, known: Iterable[str], otherwise: str = "") -> str:
     from difflib import get_close_matches  # noqa: PLC0415 (only where something is wrong)
 
     close = get_close_matches(word, list(known), n=1)
-    return f" did you mean {close[0]}?" if close else otherwise
+    if close:
+        return f" did you mean {close[0]}?"
+    return otherwise
 
 
 class SitemapReaderError(Exception):
@@ -105,12 +107,16 @@ class FetchError(SitemapReaderError):
         self.tries = 1
         self.redirects: tuple[Redirect, ...] = ()
         said = f" ({self.detail})" if self.detail else ""
-        super().__init__(f"{excerpt(url, MAX_NAME)}: {code.meaning}{said}: {code.advice}")
+        super().__init__(
+            f"{excerpt(url, MAX_NAME)}: {code.meaning}{said}: {code.advice}"
+        )
 
     @property
     def cause(self) -> str:
         """The code, and the message of the server or the network."""
-        return f"{self.code}: {self.detail}" if self.detail else str(self.code)
+        if self.detail:
+            return f"{self.code}: {self.detail}"
+        return str(self.code)
 
     @property
     def is_absent(self) -> bool:

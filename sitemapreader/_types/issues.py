@@ -178,7 +178,9 @@ def list_errors(counts: Counter[IssueCode]) -> list[IssueCode]:
     return [code for code, count in counts.items() if code.severity is ERROR and count]
 
 
-_USERINFO = re.compile(r"""(^|[\s"'])((?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//)[^/?#\\\s]*@""")
+_USERINFO = re.compile(
+    r"""(^|[\s"'])((?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//)[^/?#\\\s]*@"""
+)
 """At the beginning of a URL, in a text too; not `//` in a path. Browsers take a backslash for the end
 of the host: what is before it is no user."""
 
@@ -232,7 +234,9 @@ class Issue:
         line = f"line {self.line}" if self.line else ""
         place = ", ".join(filter(None, [self.sitemap, line]))
         what = f" [{self.value}]" if self.value else ""
-        return f"{place}: {self.message}{what}" if place else self.message + what
+        if place:
+            return f"{place}: {self.message}{what}"
+        return self.message + what
 
     @property
     def severity(self) -> Severity:
@@ -257,7 +261,9 @@ make_issue = Issue.make
 
 def without_userinfo(text: str) -> str:
     """Remove user and password from a URL, or from the URLs in a text."""
-    return _USERINFO.sub(r"\1\2", text) if "@" in text else text
+    if "@" in text:
+        return _USERINFO.sub(r"\1\2", text)
+    return text
 
 
 def show_url(url: str) -> str:

@@ -77,7 +77,9 @@ Rating: TypeAlias = Annotated[float, "0.0 to 5.0"]
 
 
 def _attribute_of(element: str, attribute: str) -> Any:
-    return attrs.field(default=None, metadata={"element": element, "attribute": attribute})
+    return attrs.field(
+        default=None, metadata={"element": element, "attribute": attribute}
+    )
 
 
 def extension(tag: str, meaning: str, *namespaces: str, default: object = ()) -> Any:
@@ -86,7 +88,10 @@ def extension(tag: str, meaning: str, *namespaces: str, default: object = ()) ->
     `tag` is the name of its elements in lower case, and `meaning` that of its column. Namespaces
     are written as they begin, without scheme, `www.` and case. `None` is for one element at most.
     """
-    google = (f"google.com/schemas/sitemap-{tag}/", f"sitemaps.org/schemas/sitemap-{tag}/")
+    google = (
+        f"google.com/schemas/sitemap-{tag}/",
+        f"sitemaps.org/schemas/sitemap-{tag}/",
+    )
     metadata = {"tag": tag, "meaning": meaning, "namespaces": namespaces or google}
     return attrs.field(default=default, metadata=metadata)
 
@@ -268,7 +273,9 @@ class _LatePart:
         def __getattr__(self, name: str) -> Any:
             if name not in _LATE:
                 raise AttributeError(
-                    f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+                    f"{type(self).__name__!r} object has no attribute {name!r}",
+                    name=name,
+                    obj=self,
                 )
             parts = self._unread
             if type(parts) is not dict:
@@ -298,8 +305,12 @@ class UrlEntry(_LatePart):
     lastmod: datetime | None = None
     changefreq: str | None = None
     priority: float | None = None
-    images: tuple[Image, ...] = extension("image", "Google's image extension, all of a record")
-    videos: tuple[Video, ...] = extension("video", "Google's video extension, all of a record")
+    images: tuple[Image, ...] = extension(
+        "image", "Google's image extension, all of a record"
+    )
+    videos: tuple[Video, ...] = extension(
+        "video", "Google's video extension, all of a record"
+    )
     news: News | None = extension("news", "Google's news extension", default=None)  # noqa: RUF009
     alternates: tuple[Alternate, ...] = ()
     extras: tuple[Extra, ...] = ()
@@ -313,14 +324,18 @@ class UrlEntry(_LatePart):
         """The date that `since` tests: lastmod, else the publication date of the news."""
         if self.lastmod is not None:
             return self.lastmod
-        return None if self.news is None else self.news.publication_date
+        if self.news is None:
+            return None
+        return self.news.publication_date
 
     @property
     def date_source(self) -> DateSource | None:
         """The source of `date`; `None` if the record has no date."""
         if self.lastmod is not None:
             return DateSource.LASTMOD
-        return None if self.date is None else DateSource.NEWS
+        if self.date is None:
+            return None
+        return DateSource.NEWS
 
     @property
     def language(self) -> str | None:

@@ -72,7 +72,10 @@ def _show_changed(options: Limits | FetchOptions) -> str:
     for field in attrs.fields(type(options)):
         value = getattr(options, field.name)
         if value != getattr(default, field.name):
-            shown = _HIDDEN[field.name](value) if field.name in _HIDDEN else value
+            if field.name in _HIDDEN:
+                shown = _HIDDEN[field.name](value)
+            else:
+                shown = value
             changed.append(f"{field.name}={shown!r}")
     return f"{type(options).__name__}({', '.join(changed)})"
 
@@ -144,7 +147,9 @@ ROBOTS_MAX_CRAWL_DELAY_SECONDS = 60.0
 """A longer Crawl-delay is cut to this: one document a minute."""
 
 
-_PROXY = re.compile(r"https?://(?:[!-~]*@)?[^\s/?#@\x00-\x20\x7f-\x9f]+/?", re.IGNORECASE)
+_PROXY = re.compile(
+    r"https?://(?:[!-~]*@)?[^\s/?#@\x00-\x20\x7f-\x9f]+/?", re.IGNORECASE
+)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """RFC 9110, section 5.1."""
 _NOT_IN_HEADERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
@@ -152,20 +157,26 @@ _NOT_IN_HEADERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def _proxy(_: object, field: attrs.Attribute[str | None], value: str | None) -> None:
-    if value is not None and not _PROXY.fullmatch(value):  # which may have a password in it
+    if value is not None and not _PROXY.fullmatch(
+        value
+    ):  # which may have a password in it
         raise ValueError(
             f"`{field.name}` must be the URL of an HTTP proxy, such as 'http://proxy.example:3128'"
         )
 
 
-def _headers(_: object, _field: attrs.Attribute[dict[str, str]], value: dict[str, str]) -> None:
+def _headers(
+    _: object, _field: attrs.Attribute[dict[str, str]], value: dict[str, str]
+) -> None:
     for name, text in value.items():
         if not _HEADER_NAME.fullmatch(name):
             raise ValueError(
                 f"{name!r} cannot be the name of a header: write letters, digits and hyphens"
             )
         if _NOT_IN_HEADERS.search(text):  # which may be a password
-            raise ValueError(f"the value of the header {name} has control characters: remove them")
+            raise ValueError(
+                f"the value of the header {name} has control characters: remove them"
+            )
 
 
 def _user_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
@@ -173,16 +184,22 @@ def _user_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
         raise ValueError(f"`{field.name}` must be a line of text, got {value!r}")
 
 
-def _identity(_: object, field: attrs.Attribute[Identity | None], value: object) -> None:
+def _identity(
+    _: object, field: attrs.Attribute[Identity | None], value: object
+) -> None:
     if value is None:
         return
     from sitemapreader._identity import Identity  # noqa: PLC0415 (few callers have one)
 
     if not isinstance(value, Identity):
-        raise TypeError(f"`{field.name}` must be an Identity, got {type(value).__name__}")
+        raise TypeError(
+            f"`{field.name}` must be an Identity, got {type(value).__name__}"
+        )
 
 
-_SET_BY_IDENTITY = frozenset({"host", "signature", "signature-agent", "signature-input"})
+_SET_BY_IDENTITY = frozenset(
+    {"host", "signature", "signature-agent", "signature-input"}
+)
 """Headers that a signature consists of or covers."""
 
 
@@ -190,7 +207,9 @@ _SET_BY_IDENTITY = frozenset({"host", "signature", "signature-agent", "signature
 class FetchOptions:
     """Options of fetching: time limits, throttling, retries and allowed addresses."""
 
-    user_agent: str = attrs.field(default=f"sitemapreader/{__version__}", validator=_user_agent)
+    user_agent: str = attrs.field(
+        default=f"sitemapreader/{__version__}", validator=_user_agent
+    )
     """Name your crawler, its version and a page about it: "NewsBot/2.1 (+https://...)". With the
     default, a site's owner cannot find out who you are, nor allow your crawler."""
     headers: dict[str, str] = attrs.field(factory=dict, validator=_headers)
@@ -249,7 +268,9 @@ class FetchOptions:
         names = {name.lower() for name in self.headers}
         if self.identity is not None and names & _SET_BY_IDENTITY:
             name = min(names & _SET_BY_IDENTITY)
-            raise ValueError(f"the header {name} is set by `identity`: remove it from `headers`")
+            raise ValueError(
+                f"the header {name} is set by `identity`: remove it from `headers`"
+            )
 
     __repr__ = _show_changed
 
@@ -260,7 +281,9 @@ def one_of(choices: Any) -> Callable[[object, attrs.Attribute[str], str], None]:
 
     def check(_: object, field: attrs.Attribute[str], value: str) -> None:
         if value not in words:
-            raise ValueError(f"`{field.name}` must be one of {', '.join(words)}, got {value!r}")
+            raise ValueError(
+                f"`{field.name}` must be one of {', '.join(words)}, got {value!r}"
+            )
 
     return check
 
@@ -273,7 +296,9 @@ _EXTRA_FORMATS = (Format.HTML,)
 def check_formats(names: ExtraFormats) -> frozenset[Format]:
     """Return extra formats by their names; raise TypeError or ValueError."""
     if isinstance(names, str):
-        raise TypeError(f"extra_formats must be a set: write {{{names!r}}}, not {names!r}")
+        raise TypeError(
+            f"extra_formats must be a set: write {{{names!r}}}, not {names!r}"
+        )
     formats: frozenset[str] = frozenset(names)
     if unknown := formats.difference(_EXTRA_FORMATS):
         raise ValueError(

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader._types.issues import Issue, IssueCode, list_errors, make_issue, show_url
+from sitemapreader._types.issues import (
+    Issue,
+    IssueCode,
+    list_errors,
+    make_issue,
+    show_url,
+)
 from sitemapreader._types.models import Format, Via  # noqa: TC001 (attrs resolves field types at run time)
 
 if TYPE_CHECKING:
@@ -65,7 +71,12 @@ REFUSALS = frozenset(
 
 _ABSENT_STATUSES = frozenset({404, 410})
 _NO_ANSWER = frozenset(
-    {IssueCode.BODY_CUT, IssueCode.STALLED, IssueCode.TOO_SLOW, IssueCode.BLOCKED_BY_SITE}
+    {
+        IssueCode.BODY_CUT,
+        IssueCode.STALLED,
+        IssueCode.TOO_SLOW,
+        IssueCode.BLOCKED_BY_SITE,
+    }
 )
 _CODES = {code.value: code for code in IssueCode}
 _UNITS = ("B", "KiB", "MiB", "GiB")
@@ -173,13 +184,21 @@ class Document:
 
     def __str__(self) -> str:
         """Describe the document and its outcome in one line, safe for a terminal."""
-        status = f" {self.http_status}" if self.reason == IssueCode.HTTP_STATUS else ""
-        reason = f" ({self.reason}{status})" if self.reason else ""
+        if self.reason == IssueCode.HTTP_STATUS:
+            status = f" {self.http_status}"
+        else:
+            status = ""
+        if self.reason:
+            reason = f" ({self.reason}{status})"
+        else:
+            reason = ""
         parts = [
             self.role if self.role is not Role.SITEMAP else self.format,
             f"{self.status}{reason}",
             f"{self.entries} {inflect(self.entries, 'URLs')}" if self.entries else "",
-            f"{self.children} {inflect(self.children, 'sitemaps')}" if self.children else "",
+            f"{self.children} {inflect(self.children, 'sitemaps')}"
+            if self.children
+            else "",
             f"{self.filtered} left out" if self.filtered else "",
             f"{self.known} known" if self.known else "",
             f"{self.tries} tries" if self.tries > 1 else "",
@@ -191,7 +210,9 @@ class Document:
     @property
     def counts(self) -> Counter[IssueCode]:
         """The number of Issues of each code."""
-        return Counter({_CODES[code]: count for code, count in (self._counts or {}).items()})
+        return Counter(
+            {_CODES[code]: count for code, count in (self._counts or {}).items()}
+        )
 
     def count_issues(self, code: IssueCode, number: int = 1) -> int:
         """Count Issues; return how many of the code there are now."""
@@ -245,49 +266,70 @@ class Document:
         """Set the outcome unless there is one; return whether it was set."""
         if self._ended:
             return False
-        self.status, self.reason, self._ended = status, reason, True
+        self.status = status
+        self.reason = reason
+        self._ended = True
         self.seconds = time.monotonic() - self._begin
         return True
 
 
-_FIELDS = [field.name for field in attrs.fields(Document) if field.init and field.name != "issues"]
+_FIELDS = [
+    field.name
+    for field in attrs.fields(Document)
+    if field.init and field.name != "issues"
+]
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, StrEnum):
         return value.value
-    return value.isoformat() if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value
 
 
 def _show_sizes(raw: int, inflated: int) -> str:
     if not raw:
         return ""
-    return show_bytes(raw) if raw == inflated else f"{show_bytes(raw)} -> {show_bytes(inflated)}"
+    if raw == inflated:
+        return show_bytes(raw)
+    return f"{show_bytes(raw)} -> {show_bytes(inflated)}"
 
 
 def show_bytes(count: float) -> str:
     """Write a number of bytes in the unit that fits: 465.2 KiB."""
     for unit in _UNITS[:-1]:
         if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+            if unit == "B":
+                return f"{count:.0f} {unit}"
+            return f"{count:.1f} {unit}"
         count /= 1024
     return f"{count:.1f} {_UNITS[-1]}"
 
 
 def inflect(count: int, units: str) -> str:
     """Return the noun that fits a number; it is given in the plural."""
-    return units if count != 1 else units.removesuffix("s")
+    if count != 1:
+        return units
+    return units.removesuffix("s")
 
 
 def make_document(entry: SitemapEntry) -> Document:
     """Make the document of a sitemap that is not fetched yet."""
-    return Document(entry.loc, parent=entry.sitemap, via=entry.via, lastmod=entry.lastmod)
+    return Document(
+        entry.loc, parent=entry.sitemap, via=entry.via, lastmod=entry.lastmod
+    )
 
 
 def issue_from_error(error: FetchError, document: Document) -> Issue:
     """Make the Issue of a failed fetch; the one place where an error becomes an Issue."""
-    elsewhere = error.url if error.url != document.url else None
-    return make_issue(error.code, document.url, url=elsewhere, value=error.detail or None)
+    if error.url != document.url:
+        elsewhere = error.url
+    else:
+        elsewhere = None
+    return make_issue(
+        error.code, document.url, url=elsewhere, value=error.detail or None
+    )
 
 
 def judge_counts(counts: Counter[IssueCode], records: int) -> tuple[Status, str]:
@@ -419,7 +461,10 @@ class BodyHasher:
         """Hash more bytes."""
         if self._is_markup is None:
             start = chunk.lstrip(_BEFORE_MARKUP)
-            self._is_markup = start.startswith(b"<") if start else None
+            if start:
+                self._is_markup = start.startswith(b"<")
+            else:
+                self._is_markup = None
         if self._is_markup:
             chunk = self._leave_out_comments(self._held + chunk)
         self._update(chunk)
@@ -438,11 +483,16 @@ class BodyHasher:
         """Return bytes without their comments; hold back what may be the beginning of one."""
         last = data.rfind(b"<", -_LONGEST_COMMENT)
         may_begin = last >= 0 and b"<!--".startswith(data[last : last + 4])
-        end = last if may_begin and b"-->" not in data[last + 4 :] else len(data)
+        if may_begin and b"-->" not in data[last + 4 :]:
+            end = last
+        else:
+            end = len(data)
         self._held = data[end:]
         data = data[:end]
         # one character is found faster
-        return _COMMENT.sub(self._leave_out, data) if b"!" in data else data
+        if b"!" in data:
+            return _COMMENT.sub(self._leave_out, data)
+        return data
 
     def _leave_out(self, comment: re.Match[bytes]) -> bytes:
         if self._left_out >= _MOST_COMMENTS:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _Item = TypeVar("_Item", bound=Event)
-_ABSENT: dict[str, Any] = {field.name: field.default for field in attrs.fields(UrlEntry)}
+_ABSENT: dict[str, Any] = {
+    field.name: field.default for field in attrs.fields(UrlEntry)
+}
 """Attribute of an entry -> its value where there is none."""
 
 
@@ -38,7 +40,8 @@ class EntryColumns:
         return len(self.loc)
 
     def __iter__(self) -> Iterator[UrlEntry]:
-        none, empty = repeat(None), repeat(())
+        none = repeat(None)
+        empty = repeat(())
         return map(
             UrlEntry,
             self.loc,
@@ -56,12 +59,16 @@ class EntryColumns:
         if name == "date_source":
             return [day and DateSource.LASTMOD for day in self.get("lastmod")]
         column = getattr(self, "lastmod" if name == "date" else name, None)
-        return [_ABSENT.get(name)] * len(self) if column is None else list(column)
+        if column is None:
+            return [_ABSENT.get(name)] * len(self)
+        return list(column)
 
     def select(self, marks: Sequence[bool]) -> Self:
         """Return the entries that have a mark."""
         columns: list[Any] = [getattr(self, name) for name in _FIELDS]
-        return type(self)(*(column and list(compress(column, marks)) for column in columns))
+        return type(self)(
+            *(column and list(compress(column, marks)) for column in columns)
+        )
 
     def __getitem__(self, part: slice) -> Self:
         columns: list[Any] = [getattr(self, name) for name in _FIELDS]
@@ -106,13 +113,21 @@ class SiteRows:
     def columns(self) -> EntryColumns | None:
         """The entries by columns, if all are."""
         parts = [rows for _, rows in self.parts if isinstance(rows, EntryColumns)]
-        return EntryColumns.join(parts) if parts and len(parts) == len(self.parts) else None
+        if parts and len(parts) == len(self.parts):
+            return EntryColumns.join(parts)
+        return None
 
     def get(self, name: str) -> list[Any]:
         """Return the values of a column."""
         if name == "site":
-            return list(chain.from_iterable(repeat(site, len(rows)) for site, rows in self.parts))
-        return list(chain.from_iterable(get_column(rows, name) for _, rows in self.parts))
+            return list(
+                chain.from_iterable(
+                    repeat(site, len(rows)) for site, rows in self.parts
+                )
+            )
+        return list(
+            chain.from_iterable(get_column(rows, name) for _, rows in self.parts)
+        )
 
 
 OutputRows: TypeAlias = Rows | SiteRows
@@ -121,7 +136,9 @@ OutputRows: TypeAlias = Rows | SiteRows
 
 def get_column(rows: OutputRows, name: str) -> list[Any]:
     """Return the values of an attribute of entries."""
-    return list(map(attrgetter(name), rows)) if isinstance(rows, list) else rows.get(name)
+    if isinstance(rows, list):
+        return list(map(attrgetter(name), rows))
+    return rows.get(name)
 
 
 def join_output(parts: Sequence[OutputRows]) -> OutputRows:
@@ -141,7 +158,9 @@ def select_rows(rows: Rows, marks: Sequence[bool]) -> Rows:
     return list(compress(rows, marks))
 
 
-def join_rows(parts: Sequence[list[_Item] | EntryColumns]) -> list[_Item] | EntryColumns:
+def join_rows(
+    parts: Sequence[list[_Item] | EntryColumns],
+) -> list[_Item] | EntryColumns:
     """Return all entries, or events, of several parts."""
     columns = [part for part in parts if isinstance(part, EntryColumns)]
     if columns and len(columns) == len(parts):

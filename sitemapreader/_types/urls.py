@@ -41,10 +41,14 @@ NORMAL_URL = re.compile(
     re.ASCII,
 )
 
-_BROKEN_URL = re.compile(r"https?[^\w/?#.]?//|[^?#]*?(?::|%3a)(?:/|%2f){2}", re.IGNORECASE)
+_BROKEN_URL = re.compile(
+    r"https?[^\w/?#.]?//|[^?#]*?(?::|%3a)(?:/|%2f){2}", re.IGNORECASE
+)
 """A host follows, and a parser would take it for a folder."""
 _FIRST_SEGMENT = re.compile(r"[^/?#]*")
-_NO_HOSTS = frozenset(("localhost", "undefined", "null", "None", "NaN", "[object Object]"))
+_NO_HOSTS = frozenset(
+    ("localhost", "undefined", "null", "None", "NaN", "[object Object]")
+)
 """Texts that programs write for an unknown address of their site; not folders."""
 _MAX_HOST_CHARS = 253
 """Characters of a name in DNS, with its dots (RFC 1035, section 2.3.4)."""
@@ -92,7 +96,8 @@ def trim(text: str) -> str:
     """Remove invisible characters, blanks among them, from both ends of a URL."""
     if text.isascii() and text.isprintable():
         return text.strip()
-    start, end = 0, len(text)
+    start = 0
+    end = len(text)
     while start < end and _INVISIBLE.match(text[start]):
         start += 1
     while start < end and _INVISIBLE.match(text[end - 1]):
@@ -173,14 +178,18 @@ def resolve(base: str, reference: str) -> str | None:
     if not scheme:
         scheme, base_host, base_path, base_query, _ = _split(base)
         if not (host or path):
-            path, query = base_path, query or base_query
+            path = base_path
+            query = query or base_query
         elif not host and not path.startswith("/"):
             folder = base_path[: base_path.rfind("/") + 1] or ("/" if base_host else "")
             path = _remove_dots(folder + path)
         else:
             path = _remove_dots(path)
         host = host or base_host
-    url = reference if is_absolute else f"{scheme}{host}{path}{query}{fragment}"
+    if is_absolute:
+        url = reference
+    else:
+        url = f"{scheme}{host}{path}{query}{fragment}"
     if "[" in host or "]" in host:
         try:
             urlsplit(url)
@@ -199,7 +208,9 @@ def find_url(base: str, reference: str) -> str | None:
         return resolve(base, reference)
     if url := _add_scheme(base, reference):
         return url
-    return None if _BROKEN_URL.match(reference) else resolve(base, reference)
+    if _BROKEN_URL.match(reference):
+        return None
+    return resolve(base, reference)
 
 
 def find_base(base: str, reference: str) -> str:
@@ -213,14 +224,19 @@ def find_base(base: str, reference: str) -> str:
     found = find_url(base, reference.strip())
     if found is None:
         return base
-    return found if len(found) < PROTOCOL_MAX_LOC_CHARS else _NO_BASE
+    if len(found) < PROTOCOL_MAX_LOC_CHARS:
+        return found
+    return _NO_BASE
 
 
 def _add_scheme(base: str, reference: str) -> str:
     """Return a URL without a scheme that begins with the host of its base; or ""."""
     host = _FIRST_SEGMENT.match(reference)[0]  # type: ignore[index]  # it may be empty
     scheme = base[: base.find(":")].lower()
-    named = host_of(f"{scheme}://{host}") if host and "@" not in host else ""
+    if host and "@" not in host:
+        named = host_of(f"{scheme}://{host}")
+    else:
+        named = ""
     own = host_of(base).removeprefix("www.") if named else ""
     is_own = bool(own) and (named == own or named.endswith(f".{own}"))
     return f"{scheme}://{reference}" if is_own else ""
@@ -232,7 +248,10 @@ def _split(url: str) -> tuple[str, ...]:
     Unlike those of `urlsplit`, an empty query is not lost, and no long URL is kept in a cache.
     """
     match = _PARTS.match(url.lstrip(_BLANKS).translate(_NO_BREAKS))
-    scheme, host, *rest = match.groups("") if match else ("",) * 5
+    if match:
+        scheme, host, *rest = match.groups("")
+    else:
+        scheme, host, *rest = ("",) * 5
     return (scheme, "" if host == "//" else host, *rest)
 
 
@@ -274,7 +293,9 @@ def _has_long_host(url: str) -> bool:
     """
     _, host, *_ = _split(url)
     labels = host[2:].rpartition("@")[2].partition(":")[0].split(".")
-    size = sum(len(label) + (1 if label.isascii() else 1 + len("xn--")) for label in labels)
+    size = sum(
+        len(label) + (1 if label.isascii() else 1 + len("xn--")) for label in labels
+    )
     is_long = size > _MAX_HOST_CHARS + 1 or max(map(len, labels)) > _MAX_LABEL_CHARS
     return is_long and not host.isascii()
 
@@ -287,11 +308,16 @@ def _parse(url: str) -> URL | None:
         parsed = URL(url)
         parsed.raw_host  # noqa: B018 (parsed on first use, where a bad IDN host raises)
         parsed.port  # noqa: B018
-    except (ValueError, IndexError):  # of `https://[@/` yarl takes the first letter of no host
+    except (
+        ValueError,
+        IndexError,
+    ):  # of `https://[@/` yarl takes the first letter of no host
         return None
     host = parsed.raw_host
     # No name and no public address has a "%"; the parser would keep it in several spellings.
-    return parsed if parsed.scheme in ("http", "https") and host and "%" not in host else None
+    if parsed.scheme in ("http", "https") and host and "%" not in host:
+        return parsed
+    return None
 
 
 def url_key(url: str) -> str:
@@ -304,7 +330,9 @@ def url_key(url: str) -> str:
     if _is_normal(url) or (parsed := parse_url(url)) is None:
         return url
     key = str(parsed.with_fragment(None).with_user(None))
-    return key if "/" in key[len("https://") :] else key + "/"
+    if "/" in key[len("https://") :]:
+        return key
+    return key + "/"
 
 
 def _is_normal(url: str) -> bool:
@@ -330,7 +358,9 @@ def origin_of(url: str) -> str:
 def _cut_origin(url: str) -> str:
     """Return the origin of a URL that is its own key; "" if it needs a parser."""
     is_short = len(url) <= MAX_URL_CHARS and _is_normal(url)
-    return url[: url.index("/", len("https://"))] if is_short else ""
+    if is_short:
+        return url[: url.index("/", len("https://"))]
+    return ""
 
 
 def same_hosts(hosts: Hosts, one: str, other: str) -> bool:
@@ -341,7 +371,8 @@ def same_hosts(hosts: Hosts, one: str, other: str) -> bool:
     """
     if hosts == "any":
         return True
-    one, other = host_of(one), host_of(other)
+    one = host_of(one)
+    other = host_of(other)
     if not one or not other:
         return False
     return one == other or (hosts == "site" and site_of(one) == site_of(other))
@@ -388,7 +419,9 @@ def may_climb(url: str) -> bool:
 def folder_of(url: str) -> str:
     """Return the URL of the folder that a document lies in, with its final slash."""
     key = url_key(url).partition("?")[0]
-    return key[: key.rindex("/") + 1] if "/" in key else key
+    if "/" in key:
+        return key[: key.rindex("/") + 1]
+    return key
 
 
 def find_url_error(loc: str) -> IssueCode | None:
@@ -409,8 +442,12 @@ def read_loc(text: str, base: str) -> tuple[str, list[IssueCode]]:
     It is resolved against `base` if it is relative, and "" if it must be dropped: the one code
     then says why.
     """
-    written, text = text.strip(), trim(text)
-    codes = [IssueCode.URL_CHARACTERS] if text != written else []
+    written = text.strip()
+    text = trim(text)
+    if text != written:
+        codes = [IssueCode.URL_CHARACTERS]
+    else:
+        codes = []
     if error := find_url_error(text):
         return "", [error]
     if has_web_scheme(text):
@@ -418,12 +455,17 @@ def read_loc(text: str, base: str) -> tuple[str, list[IssueCode]]:
     host = _FIRST_SEGMENT.match(text)[0].partition(":")[0]  # type: ignore[index]  # it may be empty
     if host in _NO_HOSTS and host != host_of(base):
         return "", [IssueCode.HOST_NOT_PUBLIC]
-    url = find_url(base, text) if has_web_scheme(base) else None
+    if has_web_scheme(base):
+        url = find_url(base, text)
+    else:
+        url = None
     if url is None and _FOREIGN_SCHEME.match(text):
         return "", [IssueCode.UNSUPPORTED_SCHEME]
     if not has_web_scheme(base):
         return "", [IssueCode.MISSING_BASE]
-    if error := find_url_error(url) if url else IssueCode.MALFORMED:  # the fault may be the base's
+    if (
+        error := find_url_error(url) if url else IssueCode.MALFORMED
+    ):  # the fault may be the base's
         return "", [error]
     return url or "", [IssueCode.RELATIVE_LOC, *(codes or url_warnings(url or ""))]
 
@@ -451,8 +493,14 @@ def are_clean_urls(locs: Sequence[str]) -> bool:
     return (
         origin is not None
         # Mostly all URLs have the origin of the first one.
-        and (all(map(str.startswith, locs, repeat(origin[0]))) or all(map(_ORIGIN.match, locs)))
-        and (len(joined) < PROTOCOL_MAX_LOC_CHARS or max(map(len, locs)) < PROTOCOL_MAX_LOC_CHARS)
+        and (
+            all(map(str.startswith, locs, repeat(origin[0])))
+            or all(map(_ORIGIN.match, locs))
+        )
+        and (
+            len(joined) < PROTOCOL_MAX_LOC_CHARS
+            or max(map(len, locs)) < PROTOCOL_MAX_LOC_CHARS
+        )
     )
 
 
@@ -462,5 +510,7 @@ def check_url(name: str, value: object) -> str:
         raise TypeError(f"{name} must be a text, got {type(value).__name__}")
     value = trim(value)
     if not has_web_scheme(value) or parse_url(value) is None:
-        raise ValueError(f"{name} must be a full URL such as 'https://example.org/', got {value!r}")
+        raise ValueError(
+            f"{name} must be a full URL such as 'https://example.org/', got {value!r}"
+        )
     return value

@@ -10,7 +10,12 @@ from sitemapreader._event_loop import without_await
 from sitemapreader._read.robots import Robots
 from sitemapreader._types.models import SitemapEntry
 from sitemapreader._types.urls import check_url, url_key
-from sitemapreader._walk.config import SearchArguments, WalkArguments, make_config, refuse_unknown
+from sitemapreader._walk.config import (
+    SearchArguments,
+    WalkArguments,
+    make_config,
+    refuse_unknown,
+)
 from sitemapreader._walk.walks import Walk
 
 if TYPE_CHECKING:
@@ -190,7 +195,9 @@ async def discover(site: str, **arguments: Unpack[SearchArguments]) -> Discovery
         TypeError: an argument has the wrong type.
         ValueError: an argument has an invalid value.
     """
-    refuse_unknown("discover", arguments.keys() - SearchArguments.__annotations__.keys())
+    refuse_unknown(
+        "discover", arguments.keys() - SearchArguments.__annotations__.keys()
+    )
     config = make_config(check_url("site", site), reads=False, **arguments)
     sitemaps: dict[str, SitemapEntry] = {}
     async with Walk(config) as found:
@@ -199,7 +206,8 @@ async def discover(site: str, **arguments: Unpack[SearchArguments]) -> Discovery
                 sitemaps.setdefault(url_key(event.loc), event)
         robots = found.robots_of(site) or Robots()
     report = found.report
-    issues, documents = tuple(report.issues), tuple(report.documents)
+    issues = tuple(report.issues)
+    documents = tuple(report.documents)
     return Discovery(tuple(sitemaps.values()), robots, issues, report.counts, documents)
 
 

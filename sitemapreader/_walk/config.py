@@ -39,8 +39,20 @@ _NO_WAIT = 0.01
 _LEAST_SECONDS = 1e-6
 """A limit is above zero; nothing is fetched in so short a time."""
 
-_FLAGS = ("feeds", "respect_robots", "trusted", "prune", "unique", "changes", "unlisted")
-_KINDS: dict[str, type] = {**dict.fromkeys(_FLAGS, bool), "limits": Limits, "options": FetchOptions}
+_FLAGS = (
+    "feeds",
+    "respect_robots",
+    "trusted",
+    "prune",
+    "unique",
+    "changes",
+    "unlisted",
+)
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(_FLAGS, bool),
+    "limits": Limits,
+    "options": FetchOptions,
+}
 """Arguments -> their type, where another one would be taken for something, or fail late."""
 
 Undated: TypeAlias = Literal["keep", "drop"]
@@ -114,12 +126,18 @@ class WalkArguments(SharedArguments, total=False):
 
 
 def _patterns(values: Patterns) -> tuple[re.Pattern[str], ...]:
-    several = values if isinstance(values, Iterable) and not isinstance(values, str) else (values,)
+    if isinstance(values, Iterable) and not isinstance(values, str):
+        several = values
+    else:
+        several = (values,)
     return tuple(map(_pattern, several))
 
 
 def _pattern(value: str | re.Pattern[str]) -> re.Pattern[str]:
-    text = value.pattern if isinstance(value, re.Pattern) else value
+    if isinstance(value, re.Pattern):
+        text = value.pattern
+    else:
+        text = value
     if not isinstance(text, str):
         raise TypeError(
             f"include and exclude must be regular expressions for text, got {value!r}: "
@@ -142,13 +160,17 @@ def _languages(values: str | Iterable[str]) -> tuple[str, ...]:
     codes = tuple(values.split(",") if isinstance(values, str) else values)
     for code in codes if codes != ("",) else ():
         if not _LANGUAGE.fullmatch(str(code)):
-            raise ValueError(f"`language` must have codes such as en or pt-BR, got {code!r}")
+            raise ValueError(
+                f"`language` must have codes such as en or pt-BR, got {code!r}"
+            )
     return tuple(code.lower().replace("_", "-") for code in codes if code)
 
 
 def _sitemaps(values: Sitemaps) -> tuple[SitemapEntry, ...]:
     if isinstance(values, str | bytes | Path | SitemapEntry):
-        raise TypeError("sitemaps must be a list: write sitemaps=[url], not sitemaps=url")
+        raise TypeError(
+            "sitemaps must be a list: write sitemaps=[url], not sitemaps=url"
+        )
     return tuple(map(_given, values))
 
 
@@ -174,7 +196,10 @@ def _given(value: str | Path | SitemapEntry) -> SitemapEntry:
     # caller's own URLs may have private addresses, for example.
     if not isinstance(value, SitemapEntry):
         path = _find_path(value)
-        url = check_url("each of sitemaps", value) if path is None else _name_file(path)
+        if path is None:
+            url = check_url("each of sitemaps", value)
+        else:
+            url = _name_file(path)
         return SitemapEntry(url, via=Via.GIVEN)
     if value.sitemap and value.via is not Via.WELL_KNOWN:
         return value
@@ -185,9 +210,12 @@ def check_function(name: str, value: object, what: str) -> None:
     """Raise TypeError unless the value is a function of `what`, called without `await`."""
     if value is None:  # nearly always; the look at its kind takes a while
         return
-    is_async = iscoroutinefunction(value) or iscoroutinefunction(getattr(value, "__call__", None))  # noqa: B004 (its kind)
+    call = getattr(value, "__call__", None)  # noqa: B004 (its kind)
+    is_async = iscoroutinefunction(value) or iscoroutinefunction(call)
     if is_async or not callable(value):
-        raise TypeError(f"{name} must be a function of {what}, and not a coroutine function")
+        raise TypeError(
+            f"{name} must be a function of {what}, and not a coroutine function"
+        )
 
 
 _INSTEAD = {
@@ -198,7 +226,10 @@ _INSTEAD = {
     "limit": "max_urls=..., or leave the loop with `break`",
     "url": "the site as the first argument, or sitemaps=[url]",
     **{name: f"limits=Limits({name}=...)" for name in attrs.fields_dict(Limits)},
-    **{name: f"options=FetchOptions({name}=...)" for name in attrs.fields_dict(FetchOptions)},
+    **{
+        name: f"options=FetchOptions({name}=...)"
+        for name in attrs.fields_dict(FetchOptions)
+    },
 }
 """Names that are not arguments of a walk -> the replacement."""
 
@@ -206,7 +237,9 @@ _INSTEAD = {
 def refuse_unknown(function: str, names: Iterable[str]) -> None:
     """Raise TypeError for unknown arguments, with the names to write instead."""
     for name in names:
-        others = WalkArguments.__annotations__.keys() - {name}  # which this function has not
+        others = WalkArguments.__annotations__.keys() - {
+            name
+        }  # which this function has not
         hint = suggest(name, others, " see its documentation")
         if name in _INSTEAD:
             hint = f" write {_INSTEAD[name]}"
@@ -218,16 +251,22 @@ def _state(value: str | Path | State | None) -> State | None:
         return None
     from sitemapreader.changes import State  # noqa: PLC0415 (few walks have one; sqlite3 takes time)
 
-    return value if isinstance(value, State) else State(value)
+    if isinstance(value, State):
+        return value
+    return State(value)
 
 
 def _host_map(hosts: HostMap | HostPairs) -> HostMap:
-    return hosts if isinstance(hosts, HostMap) else HostMap(hosts)
+    if isinstance(hosts, HostMap):
+        return hosts
+    return HostMap(hosts)
 
 
 def _time(_: object, __: object, value: timedelta | None) -> None:
     if not isinstance(value, timedelta | None):
-        raise TypeError(f"max_time must be a timedelta, got {value!r}: write timedelta(minutes=30)")
+        raise TypeError(
+            f"max_time must be a timedelta, got {value!r}: write timedelta(minutes=30)"
+        )
     if value is not None and value <= timedelta(0):
         raise ValueError(f"max_time must be positive, got {value!r}")
 
@@ -290,10 +329,17 @@ class WalkConfig(Search):
     def __attrs_post_init__(self) -> None:
         for name, kind in _KINDS.items():
             if not isinstance(value := getattr(self, name), kind):
-                raise TypeError(f"{name} must be of type {kind.__name__}, got {value!r}")
+                raise TypeError(
+                    f"{name} must be of type {kind.__name__}, got {value!r}"
+                )
         check_function("follow", self.follow, "a SitemapEntry that returns a bool")
         check_function("on_document", self.on_document, "a Document")
-        for name, least in (("sample", 1), ("gone", 0), ("revisit", 1), ("max_urls", 1)):
+        for name, least in (
+            ("sample", 1),
+            ("gone", 0),
+            ("revisit", 1),
+            ("max_urls", 1),
+        ):
             value = getattr(self, name)
             if not isinstance(value, UrlAllowance | frozenset | None):
                 check_count(name, value, least)
@@ -313,7 +359,9 @@ class WalkConfig(Search):
             )
         if self.changes and self.state is None:
             raise ValueError("`changes=True` requires `state`")
-        if self.sample is not None and (self.state is not None or self.max_urls is not None):
+        if self.sample is not None and (
+            self.state is not None or self.max_urls is not None
+        ):
             raise ValueError(
                 "`sample` cannot be combined with `state` or `max_urls`, because it needs all URLs"
             )
@@ -329,7 +377,9 @@ class WalkConfig(Search):
     def named(self) -> list[str]:
         """The URLs that the caller named."""
         sitemaps = [entry.loc for entry in self.sitemaps if entry.via is Via.GIVEN]
-        return [self.site, *sitemaps] if self.site else sitemaps
+        if self.site:
+            return [self.site, *sitemaps]
+        return sitemaps
 
     @property
     def files(self) -> frozenset[str]:
@@ -361,8 +411,13 @@ class WalkConfig(Search):
             self.language,
         )
         # all of one length, so that texts compare as the moments do
-        since = self.since.astimezone(UTC).isoformat(timespec="microseconds") if self.since else ""
-        digest = blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        if self.since:
+            since = self.since.astimezone(UTC).isoformat(timespec="microseconds")
+        else:
+            since = ""
+        digest = blake2b(
+            repr(parts).encode("utf-8", "surrogatepass"), digest_size=16
+        ).hexdigest()
         return f"{since} {digest}"
 
 
@@ -385,14 +440,18 @@ def make_config(
     path = _find_path(site)
     if path is not None and path.is_dir():
         if fetcher is not None:
-            raise TypeError("fetcher= cannot be combined with a folder, which has its own fetcher")
+            raise TypeError(
+                "fetcher= cannot be combined with a folder, which has its own fetcher"
+            )
         fetcher = FolderFetcher(path)
         url = fetcher.base_url
     elif path is not None:
         arguments["sitemaps"] = (path, *arguments.get("sitemaps", ()))
         url = None
     known, used = find_settings(fetcher, limits, options)
-    if arguments.get("revisit") is not None:  # what fails is due again later: `schedule.pause`
+    if (
+        arguments.get("revisit") is not None
+    ):  # what fails is due again later: `schedule.pause`
         used = attrs.evolve(
             used,
             max_attempts=1,
@@ -400,12 +459,22 @@ def make_config(
             host_pause_seconds=_NO_WAIT,
             retry_after_seconds=_NO_WAIT,
         )
-    config = WalkConfig(site=url, fetcher=fetcher, limits=known, options=used, **arguments)
+    config = WalkConfig(
+        site=url, fetcher=fetcher, limits=known, options=used, **arguments
+    )
     if config.max_time is not None:
-        config = attrs.evolve(config, limits=shorten(known, config.max_time.total_seconds()))
+        config = attrs.evolve(
+            config, limits=shorten(known, config.max_time.total_seconds())
+        )
     if logins := [url for url in config.named if url != without_userinfo(url)]:
-        bare = [attrs.evolve(each, loc=without_userinfo(each.loc)) for each in config.sitemaps]
+        bare = [
+            attrs.evolve(each, loc=without_userinfo(each.loc))
+            for each in config.sitemaps
+        ]
         config = attrs.evolve(  # a login is sent, and stands in no outcome
-            config, site=without_userinfo(config.site), sitemaps=bare, logins=tuple(logins)
+            config,
+            site=without_userinfo(config.site),
+            sitemaps=bare,
+            logins=tuple(logins),
         )
     return config

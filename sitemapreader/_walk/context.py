@@ -92,7 +92,10 @@ class Budget:
             self._wake_at(self._find_end())
 
     def _time(self) -> float:
-        now = self._loop.time() if self._paused_at is None else self._paused_at
+        if self._paused_at is None:
+            now = self._loop.time()
+        else:
+            now = self._paused_at
         return now - self.held_seconds
 
     def spend_documents(self, count: int) -> None:
@@ -143,7 +146,9 @@ class Budget:
 
     def _find_end(self) -> float | None:
         """Return when the time of the walk is over; `None` while its clock stands still."""
-        return self._deadline + self.held_seconds if self._paused_at is None else None
+        if self._paused_at is None:
+            return self._deadline + self.held_seconds
+        return None
 
     def _wake_at(self, moment: float | None) -> None:
         for wait in self._waits:
@@ -212,7 +217,8 @@ class WalkContext:
     loop_share: LoopShare = attrs.field(factory=LoopShare)
     breaker: HostBreaker = attrs.field(
         default=attrs.Factory(
-            lambda self: HostBreaker(self.options, self.budget.seconds_left), takes_self=True
+            lambda self: HostBreaker(self.options, self.budget.seconds_left),
+            takes_self=True,
         )
     )
     feedparser_lock: asyncio.Lock = attrs.field(factory=asyncio.Lock)
@@ -220,7 +226,9 @@ class WalkContext:
     files: frozenset[str] = frozenset()
     """The `file:` URLs that the caller named: no other file is opened."""
 
-    async def report_issue(self, issue: Issue, document: Document | None = None) -> None:
+    async def report_issue(
+        self, issue: Issue, document: Document | None = None
+    ) -> None:
         """Put an Issue in the report; hand it to the consumer unless there are too many."""
         if self.report.add_issue(issue, document):
             await self.emit((issue,))

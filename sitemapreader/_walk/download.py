@@ -20,7 +20,11 @@ from sitemapreader._bytes.codings import (
     read_codings,
 )
 from sitemapreader._event_loop import run_in_thread
-from sitemapreader._read.feedparser import FeedparserAnswer, ask_feedparser, start_feedparser
+from sitemapreader._read.feedparser import (
+    FeedparserAnswer,
+    ask_feedparser,
+    start_feedparser,
+)
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.outcomes import BodyDigest, BodyHasher, Document
@@ -31,7 +35,13 @@ from sitemapreader.fetch.local import StoredResponse, open_file
 from sitemapreader.fetch.refusals import find_protection
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+    from collections.abc import (
+        AsyncGenerator,
+        AsyncIterator,
+        Callable,
+        Iterator,
+        Mapping,
+    )
     from contextlib import AbstractAsyncContextManager
 
     from sitemapreader._read.reader import SitemapReader
@@ -73,9 +83,12 @@ async def open_document(
                     opener = open_file(url, Path(path_of(url)))
                 else:
                     opener = context.client.open(url, **how)
-                response = await context.budget.within(stack.enter_async_context(opener), url)
+                response = await context.budget.within(
+                    stack.enter_async_context(opener), url
+                )
             if not _is_text(response.url):
-                raise FetchError(IssueCode.INVALID_URL, url, "the response has no text as URL")  # noqa: TRY301
+                problem = "the response has no text as URL"
+                raise FetchError(IssueCode.INVALID_URL, url, problem)  # noqa: TRY301
             if check is not None and response.url != url:
                 await check(response.url)
             tally = context.report.tally
@@ -114,7 +127,9 @@ async def read_chunks(
         around = getattr(response, "bytes_around", 0) - counted
         document.bytes_raw += around
         budget.count_bytes(around)
-        if close := getattr(chunks, "aclose", None):  # a generator that is left must be closed
+        if close := getattr(
+            chunks, "aclose", None
+        ):  # a generator that is left must be closed
             await close()
 
 
@@ -124,7 +139,10 @@ async def _read_next(chunks: AsyncIterator[bytes], response: Response) -> bytes 
         return await anext(chunks, None)
     except OSError as error:  # of a caller's own client; TimeoutError is one of these
         said = str(error) or type(error).__name__
-        code = IssueCode.STALLED if isinstance(error, TimeoutError) else IssueCode.BODY_CUT
+        if isinstance(error, TimeoutError):
+            code = IssueCode.STALLED
+        else:
+            code = IssueCode.BODY_CUT
         raise FetchError(code, response.url, said) from error
 
 
@@ -138,25 +156,38 @@ async def read_patiently(
     # Servers close a connection from which nothing is read for a while: nginx after 60 s. Another
     # answer has `seen` bytes so far, and begins as the `size` bytes that were yielded, or it is of
     # no use.
-    budget, url, size, checksum = context.budget, response.url, 0, 0
+    budget = context.budget
+    url = response.url
+    size = 0
+    checksum = 0
     fault = FetchError(IssueCode.BODY_CUT, url)
     async with AsyncExitStack() as stack:
         while True:
-            held, before, seen, begin = budget.held_seconds, size, 0, 0
+            held = budget.held_seconds
+            before = size
+            seen = 0
+            begin = 0
             try:
                 async with aclosing(read_chunks(response, budget, document)) as chunks:
                     async for chunk in chunks:
-                        old, new = chunk[: size - seen], chunk[size - seen :]
-                        seen, begin = seen + len(chunk), crc32(old, begin)
+                        old = chunk[: size - seen]
+                        new = chunk[size - seen :]
+                        seen = seen + len(chunk)
+                        begin = crc32(old, begin)
                         if new and begin == checksum:
-                            size, begin = seen, crc32(new, begin)
+                            size = seen
+                            begin = crc32(new, begin)
                             checksum = begin
                             yield new
                         elif new:
                             break
             except FetchError as error:
                 is_slow = budget.held_seconds - held > _HELD_UP_SECONDS
-                if error.code is not IssueCode.BODY_CUT or not is_slow or size == before:
+                if (
+                    error.code is not IssueCode.BODY_CUT
+                    or not is_slow
+                    or size == before
+                ):
                     raise
                 fault = error
             else:
@@ -181,7 +212,8 @@ async def read_events(
     async for chunk in chunks:
         async with loop_share.reader_lock:
             parts: list[Events] = []
-            begin, size = reader.stats.inflated_bytes, 0
+            begin = reader.stats.inflated_bytes
+            size = 0
             for events in reader.feed_steps(chunk):
                 if events:
                     parts.append(events)
@@ -190,7 +222,9 @@ async def read_events(
                 if size >= enough or reader.stats.inflated_bytes - begin > _BATCH_BYTES:
                     if parts:
                         yield join_rows(parts)
-                    parts, begin, size = [], reader.stats.inflated_bytes, 0
+                    parts = []
+                    begin = reader.stats.inflated_bytes
+                    size = 0
                     enough = min(8 * enough, _BATCH_EVENTS)
                 await loop_share.yield_if_due()
             if parts:
@@ -199,7 +233,9 @@ async def read_events(
             return
 
 
-async def next_step(reader: SitemapReader, steps: Iterator[T], context: WalkContext) -> T | None:
+async def next_step(
+    reader: SitemapReader, steps: Iterator[T], context: WalkContext
+) -> T | None:
     """Run a step of a reader's end; `None` at the end.
 
     Before it, a feed that is beyond repair is read by feedparser, in a child process. A walk has
@@ -208,7 +244,9 @@ async def next_step(reader: SitemapReader, steps: Iterator[T], context: WalkCont
     if feed := reader.beyond_repair:
         async with context.feedparser_lock:
             if context.budget.take_feedparser_run():
-                reader.salvage(await _ask_feedparser(feed, reader.limits.feedparser_seconds))
+                reader.salvage(
+                    await _ask_feedparser(feed, reader.limits.feedparser_seconds)
+                )
             else:
                 reader.salvage(FeedparserAnswer(limit="feedparser_runs"))
     return next(steps, None)
@@ -245,15 +283,20 @@ async def fetch_body(
     Rounds keep it for a day. Raises FetchError if there is no answer, no budget, or a bot
     protection's page instead. An error that cuts the body short is in the result.
     """
-    url, responses = document.url, context.responses
+    url = document.url
+    responses = context.responses
     context.budget.take_document(url)
     context.breaker.note_guess(url)
     try:
-        async with open_document(context, url, check_redirect=check_redirect) as response:
+        async with open_document(
+            context, url, check_redirect=check_redirect
+        ) as response:
             body = await _read_small(context, response, document, max_bytes)
     except FetchError as error:
         if error.http_status in _NOTHING and error.tries:
-            await responses.keep_response(url, StoredResponse(url, status=error.http_status))
+            await responses.keep_response(
+                url, StoredResponse(url, status=error.http_status)
+            )
         raise
     if body.fault is None and document.tries:
         await responses.keep_response(url, body)
@@ -263,15 +306,20 @@ async def fetch_body(
 async def _read_small(
     context: WalkContext, response: Response, document: Document, max_bytes: int
 ) -> SmallBody:
-    data, fault = bytearray(), None
-    decompressor = Decompressor(context.limits, [], codings=read_codings(response.headers))
+    data = bytearray()
+    fault = None
+    decompressor = Decompressor(
+        context.limits, [], codings=read_codings(response.headers)
+    )
     try:
         async with aclosing(read_chunks(response, context.budget, document)) as chunks:
             async for chunk in chunks:
                 if not await fill_in_steps(data, decompressor.decode(chunk), max_bytes):
                     break
             else:
-                await fill_in_steps(data, decompressor.decode(b"", final=True), max_bytes)
+                await fill_in_steps(
+                    data, decompressor.decode(b"", final=True), max_bytes
+                )
     except DecompressionError as error:
         fault = FetchError(error.code, response.url, error.detail)
     except FetchError as error:
@@ -294,8 +342,11 @@ async def _read_small(
 
 def record_answer(document: Document, response: Response) -> None:
     """Record the response, and its number of tries if the fetcher counts them."""
-    document.final_url, document.http_status = response.url, response.status
-    document.tries += getattr(response, "tries", 1)  # to those before a pause of its host
+    document.final_url = response.url
+    document.http_status = response.status
+    document.tries += getattr(
+        response, "tries", 1
+    )  # to those before a pause of its host
 
 
 def find_blocking_page(response: Response) -> FetchError | None:
@@ -303,7 +354,9 @@ def find_blocking_page(response: Response) -> FetchError | None:
     vendor = find_protection(response.status, response.headers)
     if not vendor:
         return None
-    return FetchError(IssueCode.BLOCKED_BY_SITE, response.url, vendor, http_status=response.status)
+    return FetchError(
+        IssueCode.BLOCKED_BY_SITE, response.url, vendor, http_status=response.status
+    )
 
 
 # -- the prior version of a document, and whether a body is still the same
@@ -359,7 +412,8 @@ async def open_changed(
 
     Until that is certain, it is buffered: hardly more bytes than the known one has.
     """
-    is_same, fault = False, None
+    is_same = False
+    fault = None
     with tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES) as buffer:
         try:
             is_same = await _is_known(context, chunks, known, headers, buffer)

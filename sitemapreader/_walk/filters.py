@@ -32,14 +32,19 @@ class EntryFilter:
     """The filters of one walk; each works only if the caller sets it."""
 
     def __init__(self, config: WalkConfig) -> None:
-        self._include, self._exclude = config.include, config.exclude
-        self._since, self._until = config.since, config.until
+        self._include = config.include
+        self._exclude = config.exclude
+        self._since = config.since
+        self._until = config.until
         self._keep_undated = config.undated == "keep"
         self._keep_outside = config.scope == "keep"
         self._codes = set(config.language)
         self._prefixes = tuple(f"{code}-" for code in config.language)
         self._seen = SeenKeys() if config.unique else None
-        self.sample = None if config.sample is None else Sample(config.sample, config.seed)
+        if config.sample is None:
+            self.sample = None
+        else:
+            self.sample = Sample(config.sample, config.seed)
 
     def remember(self, locs: Iterable[str]) -> None:
         """Remember URLs that were delivered before, for `unique`."""
@@ -62,7 +67,9 @@ class EntryFilter:
             return
         entries = [entry for _, entry in self.sample.list_entries()]
         context.report.sampled_from = self.sample.total
-        documents = {document.final_url: document for document in context.report.documents}
+        documents = {
+            document.final_url: document for document in context.report.documents
+        }
         for entry in entries:
             if document := documents.get(entry.sitemap):
                 document.entries += 1
@@ -87,26 +94,36 @@ class EntryFilter:
         outside = _find_outside(get_column(rows, "loc"), scope)
         if outside and not self._keep_outside:
             dropped = set(outside)
-            rows = select_rows(rows, [loc not in dropped for loc in get_column(rows, "loc")])
+            rows = select_rows(
+                rows, [loc not in dropped for loc in get_column(rows, "loc")]
+            )
         if self._include or self._exclude:
-            rows = select_rows(rows, [self._is_wanted(loc) for loc in get_column(rows, "loc")])
+            rows = select_rows(
+                rows, [self._is_wanted(loc) for loc in get_column(rows, "loc")]
+            )
         if self._codes:
             # rows by columns have no extensions, and so no languages
             rows = [row for row in rows if self._has_code(list_languages(row))]
         return self._select_dates(rows), len(outside)
 
     def _select_dates(self, rows: Rows) -> Rows:
-        keep, since, until = self._keep_undated, self._since, self._until
+        keep = self._keep_undated
+        since = self._since
+        until = self._until
         if since is not None:
             rows = [row for row in rows if is_recent(row, since, keep_undated=keep)]
         if until is not None:
             dated = ((row, row.date) for row in rows)
-            rows = [row for row, day in dated if (keep if day is None else day <= until)]
+            rows = [
+                row for row, day in dated if (keep if day is None else day <= until)
+            ]
         return rows
 
     def _has_code(self, codes: Iterable[str]) -> bool:
         written = (code.lower().replace("_", "-") for code in codes)
-        return any(code in self._codes or code.startswith(self._prefixes) for code in written)
+        return any(
+            code in self._codes or code.startswith(self._prefixes) for code in written
+        )
 
     def _is_wanted(self, loc: str) -> bool:
         if self._include and not any(pattern.search(loc) for pattern in self._include):
@@ -137,9 +154,13 @@ def _find_outside(locs: list[str], scope: tuple[str, ...]) -> list[str]:
         outside = [loc for loc in locs if may_climb(loc) or not loc.startswith(scope)]
     begins = [loc[: loc.find("/", 8) + 1] for loc in outside]
     foreign = {begin for begin in set(begins) if _is_foreign(begin, scope)}
-    near = {loc for loc, begin in zip(outside, begins, strict=True) if begin not in foreign}
+    near = {
+        loc for loc, begin in zip(outside, begins, strict=True) if begin not in foreign
+    }
     spelled = {loc for loc in near if url_key(loc).startswith(scope)}
-    return [loc for loc in outside if loc not in spelled] if spelled else outside
+    if spelled:
+        return [loc for loc in outside if loc not in spelled]
+    return outside
 
 
 def _is_foreign(begin: str, scope: tuple[str, ...]) -> bool:
@@ -174,7 +195,8 @@ class DocumentEntries:
     ) -> None:
         self.scope: tuple[str, ...] = ()
         self.outside = 0
-        self._context, self._filter = context, entry_filter
+        self._context = context
+        self._filter = entry_filter
         self._document = document
         self._memory = memory
         self._sent_bytes = 0
@@ -231,7 +253,8 @@ class DocumentEntries:
 
     def count_new_bytes(self) -> int:
         """Return the bytes of the document that were read since the last call."""
-        before, self._sent_bytes = self._sent_bytes, self._document.bytes_inflated
+        before = self._sent_bytes
+        self._sent_bytes = self._document.bytes_inflated
         return max(0, self._sent_bytes - before)
 
 

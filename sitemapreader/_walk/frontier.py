@@ -113,7 +113,9 @@ class Job:
     @property
     def is_wanted(self) -> bool:
         """True if the site has a sitemap at this address."""
-        is_skipped = self.document is not None and self.document.status is Status.SKIPPED
+        is_skipped = (
+            self.document is not None and self.document.status is Status.SKIPPED
+        )
         is_wrong = is_skipped and self.entry.via.is_guess
         return not self.is_moved and (self.duplicate_of is not None or not is_wrong)
 
@@ -140,9 +142,13 @@ class Frontier:
     """
 
     def __init__(
-        self, context: WalkContext, config: WalkConfig, start_worker: Callable[[], object]
+        self,
+        context: WalkContext,
+        config: WalkConfig,
+        start_worker: Callable[[], object],
     ) -> None:
-        self.context, self.config = context, config
+        self.context = context
+        self.config = config
         self.skipped_unnamed: Counter[str] = Counter()
         self.digests: set[bytes] = set()
         """Digests of the bytes of the indexes that were read."""
@@ -166,7 +172,10 @@ class Frontier:
         self._parked: defaultdict[str, list[Job]] = defaultdict(list)
         """Origin that is paused -> the jobs that wait for it."""
         # a search tries few documents, whatever became of the others
-        self._breaker = context.breaker if config.reads else HostBreaker(context.options)
+        if config.reads:
+            self._breaker = context.breaker
+        else:
+            self._breaker = HostBreaker(context.options)
         self._start_worker = start_worker
         self._taken = 0
         self._changed = asyncio.Event()
@@ -181,16 +190,28 @@ class Frontier:
 
     def add_root(self, entry: SitemapEntry) -> None:
         """Add a sitemap that no index lists, unless it is known."""
-        named_by = tuple(url for url in (self.config.site, entry.sitemap) if origin_of(url))
+        named_by = tuple(
+            url for url in (self.config.site, entry.sitemap) if origin_of(url)
+        )
         # https://www.sitemaps.org/protocol.html#sitemaps_cross_submits: the proof of a whole host
         is_proof = entry.via is Via.ROBOTS and not is_file_url(entry.sitemap)
         scope = (f"{origin_of(entry.sitemap)}/",) if is_proof else ()
         aliases = () if entry.via.is_guess else tuple(map(url_key, named_by))
-        self._add(Job(entry, url_key(entry.loc), named_by=named_by, scope=scope, aliases=aliases))
+        self._add(
+            Job(
+                entry,
+                url_key(entry.loc),
+                named_by=named_by,
+                scope=scope,
+                aliases=aliases,
+            )
+        )
 
     def add_child(self, entry: SitemapEntry, parent: Job) -> None:
         """Add a sitemap of an index, unless it is known."""
-        self._add(Job(entry, url_key(entry.loc), parent, parent.depth + 1, scope=parent.scope))
+        self._add(
+            Job(entry, url_key(entry.loc), parent, parent.depth + 1, scope=parent.scope)
+        )
 
     def _add(self, job: Job) -> None:
         """Put a sitemap in the queue unless it is known, or skip it if there is no room."""
@@ -204,7 +225,10 @@ class Frontier:
             return
         self._jobs[job.key] = job
         self.skipped.pop(job.key, None)
-        rank = _rank_newest(job.entry) if self.config.order == "newest" else (0, 0.0)
+        if self.config.order == "newest":
+            rank = _rank_newest(job.entry)
+        else:
+            rank = (0, 0.0)
         job.place = (*rank, self.ranks.get(job.key, 0), next(self._numbers))
         heapq.heappush(self._waiting, (job.place, job))
         self._changed.set()
@@ -218,7 +242,9 @@ class Frontier:
         key = url_key(url)
         known = self._jobs.get(key)
         if known is not None and known is not job:
-            if known.is_started and known.duplicate_of is None:  # else they lead to each other
+            if (
+                known.is_started and known.duplicate_of is None
+            ):  # else they lead to each other
                 job.duplicate_of = known
                 return True
             known.duplicate_of = job
@@ -262,7 +288,11 @@ class Frontier:
 
     def listed(self) -> dict[str, bool]:
         """Return the key of each sitemap but duplicates -> whether it was wanted."""
-        read = {key: True for key, job in self._jobs.items() if key == job.key and job.is_wanted}
+        read = {
+            key: True
+            for key, job in self._jobs.items()
+            if key == job.key and job.is_wanted
+        }
         # No loss waits for the next page of a feed, which is a window with or without it.
         left = {
             key: reason not in ASKED_FOR
@@ -329,7 +359,9 @@ class Frontier:
 
     def _pick(self) -> Job | None:
         """Remove and return the next job whose host is ready; park or skip the others."""
-        self._unpark(origin for origin in self._parked if self._breaker.wait(origin) in (0, inf))
+        self._unpark(
+            origin for origin in self._parked if self._breaker.wait(origin) in (0, inf)
+        )
         while self._waiting:
             _, job = heapq.heappop(self._waiting)
             url = job.entry.loc
@@ -357,7 +389,8 @@ class Children:
     # children that lists itself under ever longer URLs has no end.
 
     def __init__(self, frontier: Frontier, job: Job, document: Document) -> None:
-        self._context, self._config = frontier.context, frontier.config
+        self._context = frontier.context
+        self._config = frontier.config
         self._frontier = frontier
         self._job = job
         self._document = document
@@ -427,7 +460,8 @@ class Children:
 
     async def _add(self, entry: SitemapEntry) -> None:
         """Put a child in the frontier, or skip it with its reason."""
-        frontier, job = self._frontier, self._job
+        frontier = self._frontier
+        job = self._job
         if (bare := without_userinfo(entry.loc)) != entry.loc:
             await self.report(IssueCode.USERINFO_REMOVED, bare)
             entry = attrs.evolve(entry, loc=bare)
@@ -436,7 +470,9 @@ class Children:
             if key not in self._cycles:
                 self._cycles.add(key)
                 again = make_document(entry)
-                self._context.report.end_document(again, Status.SKIPPED, IssueCode.CYCLE)
+                self._context.report.end_document(
+                    again, Status.SKIPPED, IssueCode.CYCLE
+                )
         elif frontier.find(entry.loc) is not None:
             return  # another index lists the same document
         elif job.depth >= self._context.limits.depth:
@@ -453,8 +489,12 @@ class Children:
 
     def _find_skip_reason(self, child: SitemapEntry) -> str:
         """Return why a child is not wanted, or ""."""
-        lastmod, follow = child.lastmod, self._config.follow
-        since = self._config.since if self._config.prune else None
+        lastmod = child.lastmod
+        follow = self._config.follow
+        if self._config.prune:
+            since = self._config.since
+        else:
+            since = None
         if lastmod and since and not is_since(lastmod, child.lastmod_text, since):
             return NOT_MODIFIED
         if follow is None or self.are_wanted or follow(child):

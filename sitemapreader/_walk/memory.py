@@ -296,7 +296,9 @@ class DocumentMemory(Protocol):
         """
         ...
 
-    async def finish(self, document: Document, body: BodyDigest | None, *, is_window: bool) -> None:
+    async def finish(
+        self, document: Document, body: BodyDigest | None, *, is_window: bool
+    ) -> None:
         """Remember the outcome once it is acknowledged; `body` if there was a response."""
         ...
 
@@ -372,7 +374,9 @@ class NoDocumentMemory:
     async def record(self, passed: Rows, kept: Rows, sent: int) -> None:
         """Remember nothing."""
 
-    async def finish(self, document: Document, body: BodyDigest | None, *, is_window: bool) -> None:
+    async def finish(
+        self, document: Document, body: BodyDigest | None, *, is_window: bool
+    ) -> None:
         """Remember nothing."""
 
 

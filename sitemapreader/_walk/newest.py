@@ -13,13 +13,28 @@ from sitemapreader._types.dates import TOLERANCE, latest_moment
 from sitemapreader._types.models import SitemapEntry, UrlEntry
 from sitemapreader._types.outcomes import NOT_NEWER, OVER_LIMIT
 from sitemapreader._types.urls import url_key
-from sitemapreader._walk.config import WalkArguments, check_count, make_config, refuse_unknown
+from sitemapreader._walk.config import (
+    WalkArguments,
+    check_count,
+    make_config,
+    refuse_unknown,
+)
 from sitemapreader._walk.walks import Walk
 
 if TYPE_CHECKING:
     from sitemapreader._walk.report import Report
 
-_OWN = ("state", "changes", "unlisted", "gone", "max_urls", "order", "sample", "seed", "revisit")
+_OWN = (
+    "state",
+    "changes",
+    "unlisted",
+    "gone",
+    "max_urls",
+    "order",
+    "sample",
+    "seed",
+    "revisit",
+)
 """Arguments of a walk by which this one would not see every URL in its own order."""
 _SPARE = 1_000
 """Entries that may wait to be compared."""
@@ -65,7 +80,8 @@ class _Search:
         self.best: list[UrlEntry] = []
         self.documents = self.undated = self.future = 0
         self.walk: Walk
-        self._number, self._most = number, documents
+        self._number = number
+        self._most = documents
         self._horizon = datetime.now(UTC) + TOLERANCE
         self._floor: datetime | None = None
         """The date of the last one of the requested number."""
@@ -127,7 +143,9 @@ class _Search:
             return "undated-sitemaps"
         if self._unread:
             is_one = len(self._unread) > 1 and len(set(self._unread)) == 1
-            return "equal-dates" if is_one else "documents-limit"
+            if is_one:
+                return "equal-dates"
+            return "documents-limit"
         if not report.complete:
             return report.outcome.reason or "incomplete"
         if self.future:
@@ -137,7 +155,9 @@ class _Search:
         dates = [entry.date for entry in self.best if entry.date is not None]
         if len(dates) >= _LEAST_URLS and dates[0] - dates[-1] <= _MOMENT:
             return "equal-lastmods"
-        return "now-lastmods" if self._floor >= self._began else ""
+        if self._floor >= self._began:
+            return "now-lastmods"
+        return ""
 
 
 async def newest(
@@ -168,7 +188,9 @@ async def newest(
     are compared as they are written, and a day lasts to its end in the last zone of the world.
     Raises the errors of `walk`.
     """
-    refuse_unknown("newest", arguments.keys() - (WalkArguments.__annotations__.keys() - {*_OWN}))
+    refuse_unknown(
+        "newest", arguments.keys() - (WalkArguments.__annotations__.keys() - {*_OWN})
+    )
     for name, value in (("number", number), ("documents", documents)):
         check_count(name, value)
     search = _Search(number, documents)

@@ -63,7 +63,13 @@ PLATFORMS = (
     Platform("vbulletin", ("xmlsitemap.php",)),
 )
 
-_HEADERS = ("x-generator", "x-powered-by", "x-powered-cms", "x-redirect-by", "powered-by")
+_HEADERS = (
+    "x-generator",
+    "x-powered-by",
+    "x-powered-cms",
+    "x-redirect-by",
+    "powered-by",
+)
 """Headers in which software names itself."""
 _SIGNS = (
     ("link", re.compile(r"https://api\.w\.org/"), "wordpress"),
@@ -77,9 +83,13 @@ def list_platform_paths(
 ) -> Iterator[str]:
     """Yield the paths at which a site of these generators and headers may have its sitemap."""
     names = [*generators, *(headers.get(name, "") for name in _HEADERS)]
-    names += [name for header, sign, name in _SIGNS if sign.search(headers.get(header, ""))]
+    names += [
+        name for header, sign, name in _SIGNS if sign.search(headers.get(header, ""))
+    ]
     said = [name.strip().lower() for name in names]
     for platform in PLATFORMS:
         if any(each.startswith(platform.name) for each in said):
             for path in platform.paths:
-                yield path.format(host=host, name=host.removeprefix("www.").partition(".")[0])
+                yield path.format(
+                    host=host, name=host.removeprefix("www.").partition(".")[0]
+                )

@@ -42,7 +42,13 @@ MAX_ISSUES_PER_WALK = 1_000
 """Issues of one code that are kept for a walk, so that no code takes all the room."""
 _MAX_NAMED_CODES = 5
 """Codes of Issues that the summary names; the others are counted."""
-_WORST_FIRST = (Status.FAILED, Status.PARTIAL, Status.SKIPPED, Status.COMPLETE, Status.UNCHANGED)
+_WORST_FIRST = (
+    Status.FAILED,
+    Status.PARTIAL,
+    Status.SKIPPED,
+    Status.COMPLETE,
+    Status.UNCHANGED,
+)
 _NOT_FETCHED = frozenset({Status.SKIPPED, Status.UNCHANGED})
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 _CUT_SHORT = (
@@ -91,7 +97,9 @@ class Report:
     """
 
     def __init__(
-        self, max_documents: int, on_document: Callable[[Document], object] | None = None
+        self,
+        max_documents: int,
+        on_document: Callable[[Document], object] | None = None,
     ) -> None:
         self.documents: list[Document] = []
         self.issues: list[Issue] = []
@@ -133,9 +141,17 @@ class Report:
     def _summarize(self) -> str:
         """Return one line: whether it is complete, the counts, and the worst Issues."""
         is_running = self.tally.is_running
-        statuses = [f"{self.statuses[each]} {each}" for each in _WORST_FIRST if self.statuses[each]]
+        statuses = [
+            f"{self.statuses[each]} {each}"
+            for each in _WORST_FIRST
+            if self.statuses[each]
+        ]
         parts = [
-            "not complete" if not self.complete else "under way" if is_running else "complete",
+            "not complete"
+            if not self.complete
+            else "under way"
+            if is_running
+            else "complete",
             f"{self.entries} {inflect(self.entries, 'URLs')}",
             f"documents: {', '.join(statuses) or 'none'}",
         ]
@@ -149,7 +165,9 @@ class Report:
             )
             if is_told
         ]
-        codes = sorted(self.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1]))
+        codes = sorted(
+            self.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1])
+        )
         if codes:
             named = [f"{count} {code}" for code, count in codes[:_MAX_NAMED_CODES]]
             others = len(codes) - len(named)
@@ -176,8 +194,12 @@ class Report:
         first = self.documents[0].url if self.documents else ""
         roots = build_tree(self.documents)
         shown: list[tuple[object, Tree]] = [*roots]
-        probes = sum(each.via is Via.WELL_KNOWN and _is_missed(each) for each in self.documents)
-        if probes and not any(each.format is not None or below for each, below in roots):
+        probes = sum(
+            each.via is Via.WELL_KNOWN and _is_missed(each) for each in self.documents
+        )
+        if probes and not any(
+            each.format is not None or below for each, below in roots
+        ):
             paths = inflect(probes, "paths")
             shown.append((f"{probes} well-known {paths} tried, and no sitemap", []))
         forks = _ASCII_FORKS if in_ascii else _FORKS
@@ -200,7 +222,8 @@ class Report:
         """
         return {
             "complete": self.complete,
-            "outcome": attrs.asdict(self.outcome) | {"status": str(self.outcome.status)},
+            "outcome": attrs.asdict(self.outcome)
+            | {"status": str(self.outcome.status)},
             **self.count(),
             **{name: getattr(self, name) for name in _FIGURES},
             "left_out": dict(self.left_out),
@@ -215,7 +238,10 @@ class Report:
         """
         code = issue.code
         self.counts[code] += 1
-        if document is not None and document.count_issues(code) > MAX_ISSUES_PER_DOCUMENT:
+        if (
+            document is not None
+            and document.count_issues(code) > MAX_ISSUES_PER_DOCUMENT
+        ):
             return False
         if self._kept[code] < MAX_ISSUES_PER_WALK:
             self._kept[code] += 1
@@ -232,7 +258,9 @@ class Report:
                 document.count_issues(code, missing)
                 self.counts[code] += missing
 
-    def end_document(self, document: Document, status: Status, reason: str = "") -> None:
+    def end_document(
+        self, document: Document, status: Status, reason: str = ""
+    ) -> None:
         """Record the outcome of a document, unless it has one already."""
         if not document.end(status, reason):
             return
@@ -281,7 +309,9 @@ class Report:
             yield document
         except BaseException:
             begun = document.listed or document.children
-            self.end_document(document, Status.PARTIAL if begun else Status.SKIPPED, LEFT_EARLY)
+            self.end_document(
+                document, Status.PARTIAL if begun else Status.SKIPPED, LEFT_EARLY
+            )
             raise
 
 
@@ -299,10 +329,16 @@ def build_tree(documents: Iterable[Document]) -> Tree:
 
     Probed paths without a sitemap, and a robots.txt fetched only for its rules, are left out.
     """
-    shown = [each for each in documents if each.via is not None and not _is_missed(each)]
-    nodes: Tree = [(each, []) for each in sorted(shown, key=lambda document: document.url)]
+    shown = [
+        each for each in documents if each.via is not None and not _is_missed(each)
+    ]
+    nodes: Tree = [
+        (each, []) for each in sorted(shown, key=lambda document: document.url)
+    ]
     # Of several that have a URL, by a redirect, one that lists something counts.
-    claims = [(url, node) for node in nodes for url in (node[0].final_url, node[0].url) if url]
+    claims = [
+        (url, node) for node in nodes for url in (node[0].final_url, node[0].url) if url
+    ]
     claims.sort(key=lambda claim: claim[1][0].children > 0)
     places = dict(claims)
     roots: Tree = []
@@ -315,14 +351,19 @@ def build_tree(documents: Iterable[Document]) -> Tree:
 def _is_missed(document: Document) -> bool:
     """Return whether a probe found nothing, or a page instead of a sitemap."""
     is_skipped = document.status is Status.SKIPPED and document.format is None
-    return is_skipped and (bool(document.via and document.via.is_guess) or bool(document.final_url))
+    return is_skipped and (
+        bool(document.via and document.via.is_guess) or bool(document.final_url)
+    )
 
 
 def _draw(
     nodes: Sequence[tuple[object, Tree]], forks: Sequence[str], indent: str = ""
 ) -> Iterator[str]:
     for node in nodes:
-        fork, below = forks[2:] if node is nodes[-1] else forks[:2]
+        if node is nodes[-1]:
+            fork, below = forks[2:]
+        else:
+            fork, below = forks[:2]
         yield f"{indent}{fork}{node[0]}"
         yield from _draw(node[1], forks, indent + below)
 
@@ -359,8 +400,12 @@ class SiteTally:
     def note_listed(self, rows: Rows) -> None:
         """Record where URLs are listed: the URLs of a copy are all on the original."""
         if self.home:
-            begins = {"/".join(loc.split("/", 3)[:3]) for loc in get_column(rows, "loc")}
-            self.hosts |= {host.removeprefix("www."): host for host in map(host_of, begins)}
+            begins = {
+                "/".join(loc.split("/", 3)[:3]) for loc in get_column(rows, "loc")
+            }
+            self.hosts |= {
+                host.removeprefix("www."): host for host in map(host_of, begins)
+            }
             if self.home in self.hosts or len(self.hosts) > 1:
                 self.home = ""
 
@@ -374,7 +419,9 @@ class SiteTally:
         documents = report.documents
         lost = [document for document in documents if document.is_lost]
         status = _judge(report, lost)
-        others = sum(d.role is not Role.SITEMAP and d.status in _READ for d in documents)
+        others = sum(
+            d.role is not Role.SITEMAP and d.status in _READ for d in documents
+        )
         statuses = (document.http_status for document in lost if document.http_status)
         waits = (document.retry_after_seconds for document in documents)
         return SiteOutcome(
@@ -389,7 +436,9 @@ class SiteTally:
             documents=sum(report.statuses[each] for each in _READ) - others,
             requests=sum(document.tries for document in documents),
             bytes=report.bytes_raw,
-            seconds=time.monotonic() - self._began if self._seconds is None else self._seconds,
+            seconds=time.monotonic() - self._began
+            if self._seconds is None
+            else self._seconds,
             crawl_delay=self.crawl_delay,
             retry_after=max((wait for wait in waits if wait is not None), default=None),
             address=self.address,
@@ -397,18 +446,29 @@ class SiteTally:
 
 
 def _judge(report: Report, lost: list[Document]) -> SiteStatus:
-    counts, reasons = report.counts, +report.left_out
-    known = report.statuses[Status.UNCHANGED] > 0 or any(map(is_known, report.documents))
+    counts = report.counts
+    reasons = +report.left_out
+    known = report.statuses[Status.UNCHANGED] > 0 or any(
+        map(is_known, report.documents)
+    )
     if report.complete:
         is_same = known and not (report.entries or report.unlisted or report.gone)
-        return SiteStatus.UNCHANGED if is_same else SiteStatus.COMPLETE
+        if is_same:
+            return SiteStatus.UNCHANGED
+        return SiteStatus.COMPLETE
     # no filter changes a status: it may have left unread what lists URLs
-    has_urls = not reasons.keys().isdisjoint(FILTERED) or any(d.listed for d in report.documents)
+    has_urls = not reasons.keys().isdisjoint(FILTERED) or any(
+        d.listed for d in report.documents
+    )
     if report.entries or known or has_urls:
         return SiteStatus.PARTIAL
-    is_open = not all(d.is_answered for d in lost) or any(counts[code] for code in _CUT_SHORT)
+    is_open = not all(d.is_answered for d in lost) or any(
+        counts[code] for code in _CUT_SHORT
+    )
     has_none = counts[IssueCode.NO_SITEMAP] and not is_open
-    return SiteStatus.NONE if has_none else SiteStatus.FAILED
+    if has_none:
+        return SiteStatus.NONE
+    return SiteStatus.FAILED
 
 
 def _find_reason(status: SiteStatus, report: Report, lost: list[Document]) -> str:
@@ -418,4 +478,6 @@ def _find_reason(status: SiteStatus, report: Report, lost: list[Document]) -> st
     errors = list_errors(report.counts)
     causes = [code for code in errors if code is not IssueCode.NO_SITEMAP]
     skipped = (reason for reason in +report.left_out if reason not in NOTHING_LOST)
-    return str(next(iter((*causes, *(each.reason for each in lost), *skipped, *errors)), ""))
+    return str(
+        next(iter((*causes, *(each.reason for each in lost), *skipped, *errors)), "")
+    )

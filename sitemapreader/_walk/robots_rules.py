@@ -11,7 +11,13 @@ from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import Issue, IssueCode, make_issue
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.options import ROBOTS_MAX_BYTES
-from sitemapreader._types.outcomes import Document, Role, Status, issue_from_error, judge_counts
+from sitemapreader._types.outcomes import (
+    Document,
+    Role,
+    Status,
+    issue_from_error,
+    judge_counts,
+)
 from sitemapreader._types.urls import (
     Hosts,
     has_suffixes,
@@ -43,7 +49,9 @@ _LEADS_NOWHERE = frozenset(
 """Redirects without an end, which mean that there is no file (RFC 9309, section 2.3.1.2)."""
 _NOT_OF_THE_HOST = (None, 407)
 """The status of a failure without a response of the host; 407 comes from a proxy."""
-_BUDGETS = frozenset({IssueCode.BUDGET_DOCUMENTS, IssueCode.BUDGET_BYTES, IssueCode.BUDGET_SECONDS})
+_BUDGETS = frozenset(
+    {IssueCode.BUDGET_DOCUMENTS, IssueCode.BUDGET_BYTES, IssueCode.BUDGET_SECONDS}
+)
 
 
 class RobotsRules:
@@ -63,9 +71,13 @@ class RobotsRules:
         self._failed: dict[str, tuple[Document, Issue | None]] = {}
         """Origin -> the outcome of its robots.txt, and why its host did not respond."""
 
-    async def check_fetch(self, entry: SitemapEntry, referrers: Sequence[str]) -> IssueCode | None:
+    async def check_fetch(
+        self, entry: SitemapEntry, referrers: Sequence[str]
+    ) -> IssueCode | None:
         """Return why a sitemap must not be fetched; raise FetchError without budget."""
-        if entry.via is not Via.WELL_KNOWN and self._is_out_of_reach(entry.loc, referrers):
+        if entry.via is not Via.WELL_KNOWN and self._is_out_of_reach(
+            entry.loc, referrers
+        ):
             return IssueCode.HOST_NOT_PUBLIC
         if entry.via in _NAMED:
             return None
@@ -82,12 +94,16 @@ class RobotsRules:
             and not self._context.client.is_allowed(url)
         )
 
-    async def check_redirect(self, entry: SitemapEntry, referrers: Sequence[str], url: str) -> None:
+    async def check_redirect(
+        self, entry: SitemapEntry, referrers: Sequence[str], url: str
+    ) -> None:
         """Raise FetchError if the redirect of a sitemap to `url` must not be followed.
 
         Who names a sitemap does not name what another origin has at the end of its redirects.
         """
-        if entry.via in (Via.GIVEN, Via.SITE) and origin_of(url) == origin_of(entry.loc):
+        if entry.via in (Via.GIVEN, Via.SITE) and origin_of(url) == origin_of(
+            entry.loc
+        ):
             return
         if code := await self._check(entry, url, (entry.loc, *referrers)):
             raise FetchError(code, url, "by a redirect")
@@ -105,7 +121,9 @@ class RobotsRules:
             return IssueCode.CROSS_HOST_CHILD
         return await self.find_refusal(url)
 
-    async def find_refusal(self, url: str, *, is_named: bool = True) -> IssueCode | None:
+    async def find_refusal(
+        self, url: str, *, is_named: bool = True
+    ) -> IssueCode | None:
         """Return why robots.txt forbids a URL, or `None`.
 
         One that cannot be fetched forbids all that nobody has named (RFC 9309, 2.3.1.4).
@@ -155,7 +173,9 @@ class RobotsRules:
         for url in referrers:
             if not url.startswith((*found,)):
                 robots = self.find_cached(url)
-                found[f"{origin_of(url)}/"] = robots is not None and robots.lists(sitemap)
+                found[f"{origin_of(url)}/"] = robots is not None and robots.lists(
+                    sitemap
+                )
         return tuple(origin for origin, is_listing in found.items() if is_listing)
 
     def find_failure(self, url: str) -> tuple[Document | None, Issue | None]:
@@ -170,10 +190,14 @@ class RobotsRules:
         return (await self.robots_of(place)).lists(url)
 
     def _apply_crawl_delay(self, url: str, robots: Robots) -> None:
-        delay = robots.crawl_delay(self._agent) if self._respect else None
+        if self._respect:
+            delay = robots.crawl_delay(self._agent)
+        else:
+            delay = None
         if delay is not None:
             tally = self._context.report.tally
-            tally.crawl_delay = delay if tally.crawl_delay is None else tally.crawl_delay
+            if tally.crawl_delay is None:
+                tally.crawl_delay = delay
             self._context.client.set_crawl_delay(url, delay)
 
     def _evict(self) -> None:
@@ -183,19 +207,25 @@ class RobotsRules:
 
     async def _fetch(self, url: str, via: Via | None) -> tuple[Robots, int]:
         report = self._context.report
-        with report.ensure_outcome(Document(url, role=Role.ROBOTS, via=via)) as document:
+        with report.ensure_outcome(
+            Document(url, role=Role.ROBOTS, via=via)
+        ) as document:
             try:
                 body = await fetch_body(self._context, document, ROBOTS_MAX_BYTES)
             except FetchError as error:
                 return await self._handle_failure(error, document), _LEAST_BYTES
             is_whole = body.fault is None
-            robots = await parse_robots_aside(body.body, body.url, self._agent, complete=is_whole)
+            robots = await parse_robots_aside(
+                body.body, body.url, self._agent, complete=is_whole
+            )
             document.children = len(robots.sitemaps)
             for issue in robots.issues:
                 await self._context.report_issue(issue, document)
             report.add_counts(robots.counts, document)
             if body.fault is None:
-                report.end_document(document, *judge_counts(document.counts, document.children))
+                report.end_document(
+                    document, *judge_counts(document.counts, document.children)
+                )
             else:
                 await self._note_unreachable(body.fault, document)
                 report.end_document(document, Status.PARTIAL, str(body.fault.code))
@@ -212,10 +242,17 @@ class RobotsRules:
         # A redirect has no status of its own here, but is an answer of the host: whether it leads
         # in a circle, or to another host that is down or must not be asked.
         is_redirected = origin_of(error.url) != origin
-        is_silent = error.http_status in _NOT_OF_THE_HOST and not absent and not is_redirected
-        self._failed[origin] = document, issue_from_error(error, document) if is_silent else None
+        is_silent = (
+            error.http_status in _NOT_OF_THE_HOST and not absent and not is_redirected
+        )
+        self._failed[origin] = (
+            document,
+            issue_from_error(error, document) if is_silent else None,
+        )
         if error.code in _LEADS_NOWHERE:
-            await self._context.report_issue(make_issue(error.code, document.url), document)
+            await self._context.report_issue(
+                make_issue(error.code, document.url), document
+            )
         elif not absent:
             await self._note_unreachable(error, document)
         status = Status.SKIPPED if absent else Status.FAILED
@@ -223,7 +260,9 @@ class RobotsRules:
         return Robots(document.url, complete=absent)
 
     async def _note_unreachable(self, error: FetchError, document: Document) -> None:
-        issue = make_issue(IssueCode.ROBOTS_UNREACHABLE, document.url, value=error.cause)
+        issue = make_issue(
+            IssueCode.ROBOTS_UNREACHABLE, document.url, value=error.cause
+        )
         await self._context.report_issue(issue, document)
 
 

@@ -14,7 +14,13 @@ from sitemapreader._event_loop import contain
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode, make_issue
 from sitemapreader._types.models import Via
-from sitemapreader._types.outcomes import LEFT_EARLY, Role, Status, inflect, make_document
+from sitemapreader._types.outcomes import (
+    LEFT_EARLY,
+    Role,
+    Status,
+    inflect,
+    make_document,
+)
 from sitemapreader._types.urls import host_of, is_robots_url
 from sitemapreader._walk.filters import EntryFilter
 from sitemapreader._walk.frontier import Frontier
@@ -45,14 +51,18 @@ _HIDES_SITEMAPS = frozenset(
     }
 )
 """Issues after which a site may have sitemaps that were not found."""
-_BUDGETS = frozenset({IssueCode.BUDGET_BYTES, IssueCode.BUDGET_DOCUMENTS, IssueCode.BUDGET_SECONDS})
+_BUDGETS = frozenset(
+    {IssueCode.BUDGET_BYTES, IssueCode.BUDGET_DOCUMENTS, IssueCode.BUDGET_SECONDS}
+)
 """Reasons for which a search ends early. Known sitemaps may be left for the next walk."""
 
 
 class WalkRunner:
     """The tasks of one walk, up to the channel that leads to the consumer."""
 
-    def __init__(self, context: WalkContext, config: WalkConfig, memory: WalkMemory) -> None:
+    def __init__(
+        self, context: WalkContext, config: WalkConfig, memory: WalkMemory
+    ) -> None:
         self.context = context
         self._config = config
         self._memory = memory
@@ -89,7 +99,9 @@ class WalkRunner:
     # -- discovery
 
     async def _search(self) -> None:
-        await SiteSearch(self._config, self.context, self.rules, self._try_entries).run()
+        await SiteSearch(
+            self._config, self.context, self.rules, self._try_entries
+        ).run()
         self.context.report.announce_outcomes()
 
     async def _read_robots(self, entries: Sequence[SitemapEntry]) -> None:
@@ -101,7 +113,9 @@ class WalkRunner:
                 await self.context.report_issue(make_issue(error.code, entry.loc))
                 continue
             if not robots.sitemaps:
-                await self.context.report_issue(make_issue(IssueCode.NO_SITEMAP, entry.loc))
+                await self.context.report_issue(
+                    make_issue(IssueCode.NO_SITEMAP, entry.loc)
+                )
             await self.context.emit(robots.sitemaps)
             await self._add_roots(robots.sitemaps)
         self.context.report.announce_outcomes()
@@ -116,7 +130,9 @@ class WalkRunner:
             await self._add_roots(entries)
         failures = []
         for entry in entries:
-            if not self._config.reads:  # the next one is requested if this one is no sitemap
+            if (
+                not self._config.reads
+            ):  # the next one is requested if this one is no sitemap
                 self.frontier.add_root(entry)
             job = self.frontier.find(entry.loc)
             if job is not None and await job.wait_until_known():
@@ -154,16 +170,25 @@ class WalkRunner:
 
     def knows_all(self) -> bool:
         """Return whether the frontier has all sitemaps that no index lists."""
-        return self._was_searched() and not self.context.report.counts[IssueCode.NO_SITEMAP]
+        return (
+            self._was_searched()
+            and not self.context.report.counts[IssueCode.NO_SITEMAP]
+        )
 
     def names_none(self) -> bool:
         """Return whether all that could name a sitemap was read, and no sitemap was found."""
-        return self._was_searched() and self.context.report.counts[IssueCode.NO_SITEMAP] > 0
+        return (
+            self._was_searched()
+            and self.context.report.counts[IssueCode.NO_SITEMAP] > 0
+        )
 
     def _was_searched(self) -> bool:
         report = self.context.report
         # Where the caller names the sitemaps, robots.txt has only its rules.
-        is_told = set() if self._config.site else {IssueCode.ROBOTS_UNREACHABLE}
+        if self._config.site:
+            is_told = set()
+        else:
+            is_told = {IssueCode.ROBOTS_UNREACHABLE}
         return (
             not self.frontier.skipped_unnamed.total()
             and not self._is_search_cut()
@@ -174,7 +199,9 @@ class WalkRunner:
     def _is_search_cut(self) -> bool:
         """Return whether the budget ended before all guesses were tried."""
         skipped = self.frontier.skipped.values()
-        return any(entry.via.is_guess and reason in _BUDGETS for entry, reason in skipped)
+        return any(
+            entry.via.is_guess and reason in _BUDGETS for entry, reason in skipped
+        )
 
     async def _visit(self, job: Job) -> None:
         memory = await self._memory.open(job)
@@ -184,7 +211,9 @@ class WalkRunner:
             await Visit(self._parts, job, memory).run()
 
     async def _find_refusal(self, job: Job) -> str | None:
-        entry, budget, gate = job.entry, self.context.budget, self._config.gate
+        entry = job.entry
+        budget = self.context.budget
+        gate = self._config.gate
         if gate is not None and (reason := await gate(entry)):
             return reason
         try:
@@ -195,8 +224,13 @@ class WalkRunner:
         except FetchError as error:  # of the budget, which is reported at the end
             return error.code
         if code is not None:
-            parent = job.parent.document if job.parent else None
-            await self.context.report_issue(make_issue(code, entry.sitemap, url=entry.loc), parent)
+            if job.parent:
+                parent = job.parent.document
+            else:
+                parent = None
+            await self.context.report_issue(
+                make_issue(code, entry.sitemap, url=entry.loc), parent
+            )
         return code
 
     # -- the end
@@ -220,19 +254,28 @@ class WalkRunner:
             if number := len(urls) + self.frontier.skipped_unnamed[code]:
                 first = urls[0] if urls else None
                 why = self.context.breaker.find_reason(first or "")[1]
-                what = f"{inflect(number, 'sitemaps')} skipped" + f" ({why})" * bool(why)
+                what = f"{inflect(number, 'sitemaps')} skipped" + f" ({why})" * bool(
+                    why
+                )
                 said = f"{number} {what}: {' '.join(urls[:3])}"
                 await self.context.report_issue(make_issue(code, url=first, value=said))
 
     async def _report_other_site(self) -> None:
         """Report that all URLs are on one other host: a copy may name the original."""
-        report, site = self.context.report, self._config.site
-        asked = (each.final_url for each in report.documents if each.role is not Role.SITEMAP)
-        homes = {host_of(url or "").removeprefix("www.") for url in asked}  # where it has moved
+        report = self.context.report
+        site = self._config.site
+        asked = (
+            each.final_url for each in report.documents if each.role is not Role.SITEMAP
+        )
+        homes = {
+            host_of(url or "").removeprefix("www.") for url in asked
+        }  # where it has moved
         for plain, host in report.tally.hosts.items():
             if report.tally.home and plain not in homes:
                 said = f"all URLs are on {host}"
-                await self.context.report_issue(make_issue(IssueCode.OTHER_SITE, site, value=said))
+                await self.context.report_issue(
+                    make_issue(IssueCode.OTHER_SITE, site, value=said)
+                )
 
     async def _end(self) -> None:
         """Give each sitemap without an outcome its own, and report the unread ones."""

@@ -23,7 +23,13 @@ from sitemapreader._types.errors import LOGIN_STATUSES, FetchError
 from sitemapreader._types.issues import IssueCode, make_issue
 from sitemapreader._types.models import Format, SitemapEntry, Via
 from sitemapreader._types.options import check_formats, one_of
-from sitemapreader._types.outcomes import REFUSALS, Document, Role, Status, issue_from_error
+from sitemapreader._types.outcomes import (
+    REFUSALS,
+    Document,
+    Role,
+    Status,
+    issue_from_error,
+)
 from sitemapreader._types.urls import (
     check_url,
     folder_of,
@@ -101,13 +107,17 @@ def judge_failures(documents: Iterable[Document | None]) -> ProbeResult:
         for each in documents
         if each is not None
     )
-    return ProbeResult.REFUSED if is_refused else ProbeResult.NOT_FOUND
+    if is_refused:
+        return ProbeResult.REFUSED
+    return ProbeResult.NOT_FOUND
 
 
 def _paths(values: Iterable[str]) -> tuple[str, ...]:
     """Return paths without their first slash; raise TypeError or ValueError for URLs."""
     if isinstance(values, str):
-        raise TypeError(f"extra_paths must be a tuple: write ({values!r},), not {values!r}")
+        raise TypeError(
+            f"extra_paths must be a tuple: write ({values!r},), not {values!r}"
+        )
     paths = tuple(values)
     for path in paths:
         if has_web_scheme(path) or not path.strip("/"):
@@ -123,7 +133,9 @@ def _site(value: str | None) -> str:
         return ""
     url = name_as_site(check_url("site", value).partition("#")[0])
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}/" if parts.path == "/robots.txt" else url
+    if parts.path == "/robots.txt":
+        return f"{parts.scheme}://{parts.netloc}/"
+    return url
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -173,7 +185,8 @@ class SiteSearch:
         if not self.search.is_page and await self._try_site():
             return
         search = self.search
-        result, site = await self.try_all(), search.site
+        result = await self.try_all()
+        site = search.site
         if result is ProbeResult.NOT_FOUND and self._moved_to:
             site = self._moved_to
             if not await belongs_to_any("site", [search.site], site):
@@ -207,7 +220,10 @@ class SiteSearch:
             return await self._try_robots()
         if await self._try_url(self.search.site, Via.SITE) is ProbeResult.FOUND:
             return True
-        tried = next((each for each in self.context.report.documents if each.via is Via.SITE), None)
+        tried = next(
+            (each for each in self.context.report.documents if each.via is Via.SITE),
+            None,
+        )
         return tried is None or tried.status is not Status.SKIPPED
 
     async def _try_robots(self) -> bool:
@@ -240,7 +256,8 @@ class SiteSearch:
 
     async def _report_failure(self, result: ProbeResult) -> None:
         """Report why there is no sitemap."""
-        report, site = self.context.report, self.search.site
+        report = self.context.report
+        site = self.search.site
         if report.counts[IssueCode.BLOCKED_BY_SITE]:
             return  # it is reported with its evidence
         if result is ProbeResult.REFUSED:
@@ -249,7 +266,9 @@ class SiteSearch:
                 # The start page was not requested: that would be one more refusal.
                 page = Document(site, role=Role.PAGE, via=Via.GIVEN)
                 report.end_document(page, Status.FAILED, str(IssueCode.LOGIN_REQUIRED))
-            await self.context.report_issue(make_issue(IssueCode.LOGIN_REQUIRED, site), page)
+            await self.context.report_issue(
+                make_issue(IssueCode.LOGIN_REQUIRED, site), page
+            )
         else:
             tried = [each for each in report.documents if each.via is Via.WELL_KNOWN]
             forbidden = sum(each.http_status == _FORBIDDEN for each in tried)
@@ -258,7 +277,8 @@ class SiteSearch:
 
     async def try_all(self, *, reads_page: bool = True) -> ProbeResult:
         """Try the sitemaps that the site names, then the guesses, until one is a sitemap."""
-        search, rules = self.search, self.rules
+        search = self.search
+        rules = self.rules
         try:
             robots = await rules.robots_of(search.site, Via.GIVEN)
         except FetchError as error:  # the budget
@@ -266,10 +286,15 @@ class SiteSearch:
             return ProbeResult.NOT_FOUND
         failed, silence = rules.find_failure(search.site)
         named = await self.try_entries(robots.sitemaps)
-        found, probed = named is ProbeResult.FOUND, ProbeResult.NOT_FOUND
-        may_probe, always = robots.complete or not search.respect_robots, search.probe == "always"
+        found = named is ProbeResult.FOUND
+        probed = ProbeResult.NOT_FOUND
+        may_probe = robots.complete or not search.respect_robots
+        always = search.probe == "always"
         if may_probe and (always or (search.probe in ("auto", "few") and not found)):
-            paths = WELL_KNOWN_PATHS[:FEW_PATHS] if search.probe == "few" else WELL_KNOWN_PATHS
+            if search.probe == "few":
+                paths = WELL_KNOWN_PATHS[:FEW_PATHS]
+            else:
+                paths = WELL_KNOWN_PATHS
             refusals = [judge_failures([failed]), named].count(ProbeResult.REFUSED)
             probed = await self._probe((*search.extra_paths, *paths), refusals)
             found |= probed is ProbeResult.FOUND
@@ -306,35 +331,54 @@ class SiteSearch:
         If none is a sitemap and none was `found` before, an Issue points out feeds that were not
         requested.
         """
-        search, context = self.search, self.context
+        search = self.search
+        context = self.context
         start = SitemapEntry(search.site, via=Via.GIVEN)
         check = partial(self.rules.check_redirect, start, ())
         document = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
         with context.report.ensure_outcome(document):
             try:
-                page = await fetch_body(context, document, MAX_PAGE_BYTES, check_redirect=check)
+                page = await fetch_body(
+                    context, document, MAX_PAGE_BYTES, check_redirect=check
+                )
             except FetchError as error:
                 document.add_error(error)
-                is_missed = not (self._empty and error.is_absent)  # else the site has a sitemap
+                is_missed = not (
+                    self._empty and error.is_absent
+                )  # else the site has a sitemap
                 if is_missed:
-                    await context.report_issue(issue_from_error(error, document), document)
+                    await context.report_issue(
+                        issue_from_error(error, document), document
+                    )
                 is_failed = is_missed and error.code not in REFUSALS
-                status = Status.FAILED if is_failed else Status.SKIPPED
+                if is_failed:
+                    status = Status.FAILED
+                else:
+                    status = Status.SKIPPED
                 context.report.end_document(document, status, str(error.code))
                 return judge_failures([document])
             entries = await _find_hints(page, feeds=search.feeds)
             document.children = len(entries)
-            status, reason = Status.COMPLETE, ""
+            status = Status.COMPLETE
+            reason = ""
             if page.fault is not None:
-                await context.report_issue(issue_from_error(page.fault, document), document)
-                status, reason = Status.PARTIAL, str(page.fault.code)
+                await context.report_issue(
+                    issue_from_error(page.fault, document), document
+                )
+                status = Status.PARTIAL
+                reason = str(page.fault.code)
             context.report.end_document(document, status, reason)
         tried = await self.try_entries(list(entries.values()))
         if tried is not ProbeResult.FOUND and not found and not search.feeds:
             links = await _find_hints(page, feeds=True)
             if feeds := [link for key, link in links.items() if key not in entries]:
-                said = f"{len(feeds)} feeds" if len(feeds) > 1 else None
-                await self._report(IssueCode.FEED_NOT_READ, url=feeds[0].loc, value=said)
+                if len(feeds) > 1:
+                    said = f"{len(feeds)} feeds"
+                else:
+                    said = None
+                await self._report(
+                    IssueCode.FEED_NOT_READ, url=feeds[0].loc, value=said
+                )
         self._moved_to = await _find_move(search.site, page)
         if tried is not ProbeResult.FOUND and not found and search.probe != "never":
             find = partial(find_generators, page.body, page.headers)
@@ -355,7 +399,9 @@ def list_probes(site: str, paths: Sequence[str]) -> Iterator[list[str]]:
     if not (origin := origin_of(site)):
         return
     own, _, last = write_target(site).partition("?")[0].rpartition("/")
-    if last and "." not in last:  # `/blog` is a folder, like `/blog/`; `/index.html` is none
+    if (
+        last and "." not in last
+    ):  # `/blog` is a folder, like `/blog/`; `/index.html` is none
         own = f"{own}/{last}"
     listed: set[str] = set()
     for path in dict.fromkeys((f"{own}/", "/")):

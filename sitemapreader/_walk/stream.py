@@ -126,7 +126,9 @@ def pick_rows(batches: list[Batch]) -> list[Rows]:
     return [batch for batch in batches if batch and not isinstance(batch, tuple)]
 
 
-ENTRIES: View[Batch, UrlEntry] = View(lambda batches: chain.from_iterable(pick_rows(batches)))
+ENTRIES: View[Batch, UrlEntry] = View(
+    lambda batches: chain.from_iterable(pick_rows(batches))
+)
 EVENTS: View[Batch, Event] = View(chain.from_iterable)
 LISTS: View[Batch, list[UrlEntry]] = View(lambda batches: map(list, pick_rows(batches)))
 ROWS: View[Batch, Rows] = View(pick_rows)
@@ -187,7 +189,9 @@ class TaskStream(Generic[B]):
         self._task = asyncio.create_task(work, name=f"sitemapreader.{self.noun}")
         return self
 
-    async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+    async def __aexit__(
+        self, kind: object, error: BaseException | None, traceback: object
+    ) -> None:
         try:
             await self.leave()
         finally:
@@ -202,7 +206,9 @@ class TaskStream(Generic[B]):
         self._thread = thread
         return self
 
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+    def __exit__(
+        self, kind: object, error: BaseException | None, traceback: object
+    ) -> None:
         self.is_left = True
         self._get_thread().end(error)
 
@@ -240,7 +246,9 @@ class TaskStream(Generic[B]):
     def _get_thread(self) -> LoopThread:
         if self._thread is None:
             self.check_open()
-            raise TypeError(f"this {self.noun} was entered with `async with`: use `async for`")
+            raise TypeError(
+                f"this {self.noun} was entered with `async with`: use `async for`"
+            )
         return self._thread
 
     # -- the consumer's side
@@ -258,7 +266,8 @@ class TaskStream(Generic[B]):
 
     def take_all(self, fill: Callable[[], Awaitable[bool]]) -> Iterator[Any]:
         """Yield the items, and the ones that `fill` adds, without `await`."""
-        thread, has_more = self._get_thread(), True
+        thread = self._get_thread()
+        has_more = True
         while has_more:
             yield from self.items
             self.check_open()
@@ -284,7 +293,8 @@ class TaskStream(Generic[B]):
             if self._last is None:
                 break
             self._waiting.append(self._last)
-        batches, self._waiting = self._waiting, []
+        batches = self._waiting
+        self._waiting = []
         if batches:  # what another task has begun meanwhile comes first
             self.items = chain(self.items, view.read(batches))
             return True

@@ -30,7 +30,12 @@ from sitemapreader._types.outcomes import (
     make_document,
 )
 from sitemapreader._types.rows import EntryColumns, Events
-from sitemapreader._types.urls import folder_of, has_suffixes, is_file_url, load_suffixes
+from sitemapreader._types.urls import (
+    folder_of,
+    has_suffixes,
+    is_file_url,
+    load_suffixes,
+)
 from sitemapreader._walk.download import (
     find_blocking_page,
     next_step,
@@ -86,7 +91,10 @@ class Visit:
     def __init__(self, walk: WalkParts, job: Job, memory: DocumentMemory) -> None:
         self.document = document = job.document or make_document(job.entry)
         self._walk = walk
-        self._context, self._config = context, config = walk.frontier.context, walk.frontier.config
+        self._context, self._config = context, config = (
+            walk.frontier.context,
+            walk.frontier.config,
+        )
         self._job = job
         self._memory = memory
         self._prior = memory.prior
@@ -105,14 +113,18 @@ class Visit:
             context.breaker.note_guess(document.url)
         # Not of this visit, which must leave no circle: see `Frontier.end`.
         check = partial(walk.rules.check_redirect, job.entry, job.referrers)
-        breaker = context.breaker if config.reads else None  # a search tries few documents
+        breaker = (
+            context.breaker if config.reads else None
+        )  # a search tries few documents
         self._open = partial(
             open_document, context, document.url, check_redirect=check, breaker=breaker
         )
 
     async def run(self) -> None:
         """Fetch and read the document, hand over its entries, and record its outcome."""
-        document, report, job = self.document, self._context.report, self._job
+        document = self.document
+        report = self._context.report
+        job = self._job
         job.document = document
         with report.ensure_outcome(document):
             try:
@@ -134,7 +146,10 @@ class Visit:
         """Give the outcome to the memory."""
         document = self.document
         if document.reason != IssueCode.BUDGET_URLS:
-            body = None if self._response is None else self._hasher.snapshot()
+            if self._response is None:
+                body = None
+            else:
+                body = self._hasher.snapshot()
             is_window = self._reader is not None and self._reader.is_window
             await self._memory.finish(document, body, is_window=is_window)
 
@@ -160,7 +175,9 @@ class Visit:
                 if prior.body is None or prior.final_url != response.url:
                     await self._read(response, chunks)
                     return True
-                opened = open_changed(self._context, chunks, prior.body, response.headers)
+                opened = open_changed(
+                    self._context, chunks, prior.body, response.headers
+                )
                 async with opened as body:
                     if body is not None:
                         await self._read(response, body)
@@ -175,7 +192,8 @@ class Visit:
 
     def _record_response(self, response: Response) -> None:
         self._response = response
-        document, headers = self.document, response.headers
+        document = self.document
+        headers = response.headers
         self._memory.receive(headers)
         record_answer(document, response)
         document.etag = read_etag(headers)
@@ -213,7 +231,8 @@ class Visit:
     async def _take_over(self, status: Status, reason: str) -> None:
         """Take format and children of the last reading, which still holds."""
         self._outcome = status, reason
-        document, previous = self.document, self._memory.previous
+        document = self.document
+        previous = self._memory.previous
         self._job.is_restored = previous.was_read
         if previous.was_read:
             document.final_url = previous.final_url
@@ -226,11 +245,15 @@ class Visit:
             await self._accept_format(document.format)
         if previous.children:
             await self._deliver_sitemaps(list(previous.children))
-        await self._end_listed(previous.digest if document.format is Format.INDEX else None)
+        await self._end_listed(
+            previous.digest if document.format is Format.INDEX else None
+        )
 
     # -- the body
 
-    async def _read(self, response: Response, chunks: AsyncGenerator[bytes, None]) -> None:
+    async def _read(
+        self, response: Response, chunks: AsyncGenerator[bytes, None]
+    ) -> None:
         base_url = self._config.base_url
         self._reader = reader = SitemapReader(
             response.url if base_url is None else base_url,
@@ -267,7 +290,8 @@ class Visit:
                 self._held += events
                 return True
             if self._held:
-                events, self._held = [*self._held, *events], []
+                events = [*self._held, *events]
+                self._held = []
             if not self._memory.needs_digest and kind is not Format.INDEX:
                 self._reader.on_block = bytes  # nobody asks for their hash
         kind = self.document.format
@@ -284,7 +308,9 @@ class Visit:
     def _has_records(self) -> bool:
         """Return whether this is a find: a guess without a record is none."""
         is_guess = self._job.entry.via is Via.WELL_KNOWN
-        return not is_guess or (self._reader is not None and self._reader.stats.records > 0)
+        return not is_guess or (
+            self._reader is not None and self._reader.stats.records > 0
+        )
 
     async def _accept_format(self, kind: Format) -> None:
         """Record that this is a sitemap, for the discovery that waits for it."""
@@ -315,10 +341,16 @@ class Visit:
     def _hold_suspects(self, events: Events, reader: SitemapReader) -> Events:
         """Hold the entries of a urlset that may list nothing but sitemaps; return the others."""
         held = self._suspects
-        if not (reader.lists_sitemaps and reader.stats.delivered <= self._context.limits.children):
+        if not (
+            reader.lists_sitemaps
+            and reader.stats.delivered <= self._context.limits.children
+        ):
             self._suspects = []
             return [*held, *events] if held else events
-        self._suspects = [*held, *(each for each in events if isinstance(each, UrlEntry))]
+        self._suspects = [
+            *held,
+            *(each for each in events if isinstance(each, UrlEntry)),
+        ]
         return [each for each in events if not isinstance(each, UrlEntry)]
 
     async def _offer_suspects(self, follow: Follow) -> None:
@@ -350,14 +382,18 @@ class Visit:
     async def _end_listed(self, digest: bytes | None) -> None:
         await self._children.end(digest)
         if outside := self._entries.outside:
-            await self._children.report(IssueCode.OUT_OF_SCOPE, value=f"{outside} entries")
+            await self._children.report(
+                IssueCode.OUT_OF_SCOPE, value=f"{outside} entries"
+            )
 
     # -- the end
 
     async def _close(self) -> tuple[Status, str]:
         """Deliver the reader's entries, and only then report the fault."""
         document = self.document
-        for issue in getattr(self._response, "issues", ()):  # all of them: the body has ended
+        for issue in getattr(
+            self._response, "issues", ()
+        ):  # all of them: the body has ended
             issue.sitemap = document.url
             await self._context.report_issue(issue, document)
         if self._reader is not None:
@@ -369,17 +405,24 @@ class Visit:
             document.add_error(fault)
         if self._is_wrong_guess():
             codes = self._held_codes()
-            gravest = max(codes, key=lambda code: code.severity, default=IssueCode.EMPTY)
+            gravest = max(
+                codes, key=lambda code: code.severity, default=IssueCode.EMPTY
+            )
             return Status.SKIPPED, str(fault.code if fault is not None else gravest)
         if fault is not None:
-            await self._context.report_issue(issue_from_error(fault, document), document)
+            await self._context.report_issue(
+                issue_from_error(fault, document), document
+            )
             if fault.code in REFUSALS:
                 return Status.SKIPPED, str(fault.code)
         if self._outcome:
             return self._outcome
-        status, reason = judge_counts(document.counts, document.listed + document.children)
+        status, reason = judge_counts(
+            document.counts, document.listed + document.children
+        )
         if fault is None and document.format is None and status is Status.COMPLETE:
-            status, reason = Status.FAILED, str(IssueCode.EMPTY)
+            status = Status.FAILED
+            reason = str(IssueCode.EMPTY)
         return status, str(fault.code) if fault is not None else reason
 
     async def _finish_reading(self, reader: SitemapReader) -> None:
@@ -389,16 +432,22 @@ class Visit:
         while (events := await next_step(reader, steps, self._context)) is not None:
             number += 1
             if self._fault is not None and isinstance(events, list):
-                events = [each for each in events if _code_of(each) not in _CONSEQUENCES]
+                events = [
+                    each for each in events if _code_of(each) not in _CONSEQUENCES
+                ]
             if not await self._handle_events(events):
                 return
-            if events or number > _SMALL_STEPS:  # else small documents would overtake one another
+            if (
+                events or number > _SMALL_STEPS
+            ):  # else small documents would overtake one another
                 await self._context.loop_share.yield_if_due()
         if self._suspects and self._config.follow is not None:
             await self._offer_suspects(self._config.follow)
         if self.document.format is None and self._response is not None:
             self._fault = self._fault or find_blocking_page(self._response)
-        is_blocked = self._fault is not None and self._fault.code is IssueCode.BLOCKED_BY_SITE
+        is_blocked = (
+            self._fault is not None and self._fault.code is IssueCode.BLOCKED_BY_SITE
+        )
         if not self._is_wrong_guess() and not is_blocked:
             await self._deliver(self._held)
             counts = reader.stats.counts.copy()
@@ -425,12 +474,18 @@ class Visit:
             return IssueCode.HTML_NOT_SITEMAP in self._held_codes()
         # A site that demands a login is not searched: the password would be sent again.
         is_refused = fault.http_status is None or fault.http_status in LOGIN_STATUSES
-        names_sitemap = urlsplit(self.document.url).path.lower().endswith(_SITEMAP_SUFFIXES)
-        return fault.code is IssueCode.HTTP_STATUS and not is_refused and not names_sitemap
+        names_sitemap = (
+            urlsplit(self.document.url).path.lower().endswith(_SITEMAP_SUFFIXES)
+        )
+        return (
+            fault.code is IssueCode.HTTP_STATUS and not is_refused and not names_sitemap
+        )
 
     def _held_codes(self) -> list[IssueCode]:
         return [code for code in map(_code_of, self._held) if code]
 
 
 def _code_of(event: Event) -> IssueCode | None:
-    return event.code if isinstance(event, Issue) else None
+    if isinstance(event, Issue):
+        return event.code
+    return None

@@ -13,7 +13,13 @@ from sitemapreader._types.issues import IssueCode, make_issue, show_url
 from sitemapreader._types.models import Change, Event, UrlEntry
 from sitemapreader._types.urls import host_of
 from sitemapreader._walk.config import check_count
-from sitemapreader._walk.context import Batch, Budget, UrlAllowance, WalkContext, borrow_fetcher
+from sitemapreader._walk.context import (
+    Batch,
+    Budget,
+    UrlAllowance,
+    WalkContext,
+    borrow_fetcher,
+)
 from sitemapreader._walk.memory import NoMemory, WalkEnd
 from sitemapreader._walk.report import Report
 from sitemapreader._walk.runner import WalkRunner
@@ -94,7 +100,9 @@ class Walk(TaskStream[Batch]):
     @property
     def pending(self) -> int:
         """The number of sitemaps known so far that have no outcome yet, for progress bars."""
-        return 0 if self._runner is None else len(self._runner.frontier)
+        if self._runner is None:
+            return 0
+        return len(self._runner.frontier)
 
     # -- the consumer's side
 
@@ -132,7 +140,9 @@ class Walk(TaskStream[Batch]):
 
         Of many or large ones, only those that were used last are kept.
         """
-        return None if self._runner is None else self._runner.rules.find_cached(url)
+        if self._runner is None:
+            return None
+        return self._runner.rules.find_cached(url)
 
     def unlisted(self) -> Iterator[UnlistedUrl]:
         """Yield the URLs that became unlisted, each once.
@@ -174,11 +184,16 @@ class Walk(TaskStream[Batch]):
 
         return Loop(self, fill)
 
-    async def _find_gone(self, limit: int | UrlAllowance) -> AsyncGenerator[Removals, None]:
+    async def _find_gone(
+        self, limit: int | UrlAllowance
+    ) -> AsyncGenerator[Removals, None]:
         """Yield gone pages, repeating each until it has been delivered."""
         runner = self._runner
         assert runner is not None  # noqa: S101 (the walk has ended)
-        allowance = UrlAllowance(limit) if isinstance(limit, int) else limit
+        if isinstance(limit, int):
+            allowance = UrlAllowance(limit)
+        else:
+            allowance = limit
         asking = self._memory.check_pages(runner.context, runner.rules, allowance)
         async with aclosing(asking):
             async for _ in asking:
@@ -186,7 +201,9 @@ class Walk(TaskStream[Batch]):
                     yield rows
         self.report.returned = len(await self._memory.find_removals("returned"))
 
-    def _tell_each(self, kind: RemovalKind, rows: Removals) -> Generator[Any, None, None]:
+    def _tell_each(
+        self, kind: RemovalKind, rows: Removals
+    ) -> Generator[Any, None, None]:
         """Yield rows; record each as delivered when the next one is requested."""
         told: list[bytes] = []
         try:
@@ -212,7 +229,9 @@ class Walk(TaskStream[Batch]):
     async def _run(self) -> None:
         try:
             await contain(self._begin)
-        except Exception:  # a bug, or what a function of the caller raised: it is not complete
+        except (
+            Exception
+        ):  # a bug, or what a function of the caller raised: it is not complete
             self.report.note_fault()
             raise
         finally:
@@ -221,15 +240,20 @@ class Walk(TaskStream[Batch]):
     async def _begin(self) -> None:
         async with AsyncExitStack() as stack:
             config = self._config
-            options, limits = config.options, config.limits
+            options = config.options
+            limits = config.limits
             fetcher = await stack.enter_async_context(
                 borrow_fetcher(config.fetcher, options, limits)
             )
             urls = config.max_urls
-            budget = Budget(limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
+            budget = Budget(
+                limits, UrlAllowance(urls) if isinstance(urls, int) else urls
+            )
             self._channel.pause = budget.paused
             context = WalkContext(
-                client=make_client(fetcher, options.user_agent, config.map_hosts, options),
+                client=make_client(
+                    fetcher, options.user_agent, config.map_hosts, options
+                ),
                 options=options,
                 limits=limits,
                 budget=budget,
@@ -238,8 +262,12 @@ class Walk(TaskStream[Batch]):
                 responses=self._memory,
                 files=config.files,
             )
-            self._lent.callback(context.client.end_trust)  # the consumer may still fetch
-            named = {*config.named, *config.logins} - config.files if config.trusted else ()
+            self._lent.callback(
+                context.client.end_trust
+            )  # the consumer may still fetch
+            named = (
+                {*config.named, *config.logins} - config.files if config.trusted else ()
+            )
             for url in named:
                 context.client.trust(url)
             for name, target in config.map_hosts.names:
@@ -250,7 +278,8 @@ class Walk(TaskStream[Batch]):
                 self._lent.push_async_exit(stack.pop_all())
 
     async def _walk(self, context: WalkContext) -> None:
-        memory, report = self._memory, self.report
+        memory = self._memory
+        report = self.report
         self._runner = runner = WalkRunner(context, self._config, memory)
         resumption = await memory.begin()
         report.resumed = resumption.is_resumed
@@ -258,7 +287,9 @@ class Walk(TaskStream[Batch]):
             issue = make_issue(IssueCode.STATE_REPLACED, value=resumption.replaced)
             await context.report_issue(issue)
         await runner.run(resumption)
-        if context.budget.exhausted is IssueCode.BUDGET_URLS:  # the next walk resumes this one
+        if (
+            context.budget.exhausted is IssueCode.BUDGET_URLS
+        ):  # the next walk resumes this one
             await memory.stop()
             return
         end = WalkEnd(
@@ -269,10 +300,14 @@ class Walk(TaskStream[Batch]):
             names_none=runner.names_none(),
         )
         if (found := await memory.finish(end)) is not None:
-            report.unlisted, report.waiting, report.left = found.unlisted, found.waiting, found.left
+            report.unlisted = found.unlisted
+            report.waiting = found.waiting
+            report.left = found.left
             for url, lost, kept in found.shrunk:
                 said = f"{kept} URLs listed, {lost} missing"
-                await context.report_issue(make_issue(IssueCode.SHRUNK, url, value=said))
+                await context.report_issue(
+                    make_issue(IssueCode.SHRUNK, url, value=said)
+                )
             await self._deliver_removals(context)
 
     async def _deliver_removals(self, context: WalkContext) -> None:
@@ -293,7 +328,9 @@ class Walk(TaskStream[Batch]):
         self, context: WalkContext, kind: RemovalKind, change: Change, rows: Removals
     ) -> None:
         """Deliver URLs, and record that they have arrived."""
-        entries = [UrlEntry(row.loc, sitemap=row.document, change=change) for _, row in rows]
+        entries = [
+            UrlEntry(row.loc, sitemap=row.document, change=change) for _, row in rows
+        ]
         await context.emit(entries)
         await self._channel.wait_until_dry()
         self._memory.tell_removals(kind, [key for key, _ in rows])
@@ -306,7 +343,9 @@ class Walk(TaskStream[Batch]):
 
     async def _close(self) -> None:
         await self._lent.aclose()
-        if isinstance(self.items, GeneratorType):  # a loop over pages that are gone was left
+        if isinstance(
+            self.items, GeneratorType
+        ):  # a loop over pages that are gone was left
             self.items.close()
         await self._memory.close()
 

@@ -38,4 +38,6 @@ def __getattr__(name: str) -> Any:
     if name not in ("Audit", "audit", "audit_sync"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with name_extra("an audit needs", "audit"):
-        return getattr(import_module(f"{__name__}.{'result' if name == 'Audit' else 'api'}"), name)
+        return getattr(
+            import_module(f"{__name__}.{'result' if name == 'Audit' else 'api'}"), name
+        )

@@ -73,18 +73,28 @@ class AuditRun:
 
     async def read(self, arguments: WalkArguments) -> None:
         """Read the sitemaps and robots.txt files into the database, and visit pages."""
-        source, old = self._source, self._old
-        network, begun = arguments.get("options") or FetchOptions(), monotonic()
-        limits, most = arguments.get("limits") or Limits(), arguments.get("max_time")
+        source = self._source
+        old = self._old
+        network = arguments.get("options") or FetchOptions()
+        begun = monotonic()
+        limits = arguments.get("limits") or Limits()
+        most = arguments.get("max_time")
         async with AsyncExitStack() as stack:
             online = arguments
             asks = self._is_http or (old is not None and old.fetcher is None)
             if asks and arguments.get("fetcher") is None:
                 from sitemapreader.fetch.http import HttpFetcher  # noqa: PLC0415 (150 ms)
 
-                opened = await stack.enter_async_context(HttpFetcher(network, limits=limits))
+                opened = await stack.enter_async_context(
+                    HttpFetcher(network, limits=limits)
+                )
                 # it has the limits and options
-                online = {**arguments, "fetcher": opened, "limits": None, "options": None}
+                online = {
+                    **arguments,
+                    "fetcher": opened,
+                    "limits": None,
+                    "options": None,
+                }
             if old is not None:
                 passed = arguments if old.fetcher else online
                 self._old_complete = await load_old(self._database, old, passed)
@@ -94,10 +104,14 @@ class AuditRun:
                 fetcher = cast("HttpFetcher", fetcher).client(hosts)
             if self._is_http and self._needs_robots():
                 await fetch_robots(self._database, fetcher, network.user_agent)
-            if self._is_http or (isinstance(fetcher, FolderFetcher) and source.kind != "sitemap"):
+            if self._is_http or (
+                isinstance(fetcher, FolderFetcher) and source.kind != "sitemap"
+            ):
                 named = [source.url, *([old.url] if old is not None else [])]
                 # those of the whole audit: the walk has had some of them
-                seconds = min(limits.walk_seconds, most.total_seconds() if most else math.inf)
+                seconds = min(
+                    limits.walk_seconds, most.total_seconds() if most else math.inf
+                )
                 left = seconds - (monotonic() - begun)
                 await self._visits.visit(
                     fetcher, network, named, seconds=left, is_http=self._is_http
@@ -133,17 +147,23 @@ class AuditRun:
             least_overlap=self._figures.least_overlap,
         )
         examples = int(self._figures.examples)
-        self.runner = RuleRunner(self._database, self._plan, self._values, examples, missing, doubt)
+        self.runner = RuleRunner(
+            self._database, self._plan, self._values, examples, missing, doubt
+        )
         self.runner.run()
 
     def finish(self, baseline: int | None, **head: Any) -> Audit:
         """Return the result; `head` are facts that only the caller knows."""
-        database, findings = self._database, self.runner.find()
+        database = self._database
+        findings = self.runner.find()
         if baseline is not None:
             for finding in findings:
                 finding["new"] = count_new(database, finding.rule.code)
         folder = self._source.fetcher
-        files = locate_findings(findings, folder) if isinstance(folder, FolderFetcher) else {}
+        if isinstance(folder, FolderFetcher):
+            files = locate_findings(findings, folder)
+        else:
+            files = {}
         facts = Row(
             **head,
             complete=self._report.complete,
@@ -231,12 +251,18 @@ async def audit(
     if not (pages in (None, "all") or (isinstance(pages, int) and pages >= 0)):
         raise AuditInputError(f'pages must be a number or "all", got {pages!r}')
     if was is not None and pages == 0:
-        raise AuditInputError("`was` requires visits, but `pages` is 0: write another number")
-    begin, begun = monotonic(), datetime.now(UTC)
+        raise AuditInputError(
+            "`was` requires visits, but `pages` is 0: write another number"
+        )
+    begin = monotonic()
+    begun = datetime.now(UTC)
     plan = plan_rules(rules, select, ignore, severities or {}, figures)
     found = find_source(source, base_url, is_sitemap=is_sitemap)
     old = None if was is None else find_old(was)
-    before = None if baseline is None else read_baseline(baseline)
+    if baseline is None:
+        before = None
+    else:
+        before = read_baseline(baseline)
     store = AuditDatabase(database, since_audit)
     try:
         with store.map_disk_errors():
@@ -246,7 +272,9 @@ async def audit(
             await store.run_in_thread(store.load_earlier)
             store.insert_rows("baseline", before or ())
             has_text = database is not None or since_audit is not None
-            visits = SiteVisits(store, figures, pages, was is not None, has_text, on_page)
+            visits = SiteVisits(
+                store, figures, pages, was is not None, has_text, on_page
+            )
             values = figures.make_parameters(begun)
             run = AuditRun(store, plan, figures, values, visits, found, old)
             if was is not None and old is None:

@@ -7,7 +7,14 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader.audit.models import SCHEMA, SEVERITIES, Need, Row, estimate_rate, read_json
+from sitemapreader.audit.models import (
+    SCHEMA,
+    SEVERITIES,
+    Need,
+    Row,
+    estimate_rate,
+    read_json,
+)
 from sitemapreader.audit.report import GRADES, show_percent
 
 if TYPE_CHECKING:
@@ -44,11 +51,14 @@ def compare_audits(
     Raises:
         ValueError: a file is no such report.
     """
-    what, advice = "not the JSON report of an audit", "write one with `audit -o report.json`"
+    what = "not the JSON report of an audit"
+    advice = "write one with `audit -o report.json`"
     old, new = (read_json(path, what, advice, _read_report) for path in (before, after))
     found = [_compare(code, old, new) for code in sorted(old.found.keys() | new.found)]
     order = list(Trend)
-    found.sort(key=lambda each: (order.index(each.trend), SEVERITIES.index(each.severity)))
+    found.sort(
+        key=lambda each: (order.index(each.trend), SEVERITIES.index(each.severity))
+    )
     return tuple(found)
 
 
@@ -58,18 +68,23 @@ def _read_report(content: Any) -> Row:
     `found` says how far findings go: hits, or a share of pages with its interval. `most` is, by
     the need of rules about a sample of pages, the share that one without a hit may have.
     """
-    facts, found, most = content["facts"], {}, {}
+    facts = content["facts"]
+    found = {}
+    most = {}
     for need, name in _SAMPLES.items():
         tally = facts.get(name)
         if tally is not None and not tally["exact"]:
             rate = estimate_rate([(int(tally["population"]), int(tally["judged"]), 0)])
             most[str(need)] = rate.high if rate else 1.0
     for each in content["findings"]:
-        rate, count = each.get("rate"), int(each["count"])
-        value, low, high = (
-            [float(rate[name]) for name in ("share", "low", "high")] if rate else [count] * 3
-        )
-        severity, needs = each["severity"], each["rule"].get("needs", ())
+        rate = each.get("rate")
+        count = int(each["count"])
+        if rate:
+            value, low, high = [float(rate[name]) for name in ("share", "low", "high")]
+        else:
+            value, low, high = [count] * 3
+        severity = each["severity"]
+        needs = each["rule"].get("needs", ())
         if severity not in SEVERITIES:
             raise ValueError(severity)
         found[_code_of(each)] = Row(
@@ -92,12 +107,16 @@ def _find(code: str, report: Row, other: Row) -> Row | None:
     if found is None and code in other.found:
         there = other.found[code]
         most = [report.most[need] for need in there.needs if need in report.most]
-        found = Row(there, value=0.0, low=0.0, high=max(most)) if most else None
+        if most:
+            found = Row(there, value=0.0, low=0.0, high=max(most))
+        else:
+            found = None
     return found
 
 
 def _compare(code: str, old: Row, new: Row) -> Row:
-    before, after = _find(code, old, new), _find(code, new, old)
+    before = _find(code, old, new)
+    after = _find(code, new, old)
     if code in old.not_run or code in new.not_run:
         trend = Trend.UNKNOWN
     elif before is None or after is None:
@@ -106,8 +125,10 @@ def _compare(code: str, old: Row, new: Row) -> Row:
         trend = Trend.UNKNOWN  # all pages in one of them, a sample in the other
     elif after.low > before.high:
         trend = Trend.WORSE
+    elif after.high < before.low:
+        trend = Trend.BETTER
     else:
-        trend = Trend.BETTER if after.high < before.low else Trend.SAME
+        trend = Trend.SAME
     values = {
         name: None if code in report.not_run else each.value if each else 0
         for name, report, each in (("before", old, before), ("after", new, after))
@@ -120,15 +141,26 @@ def format_differences(name: str, differences: Iterable[Row]) -> str:
     """Return differences as "text", "markdown" or "json"."""
     differences = list(differences)
     if name == "json":
-        return json.dumps({"schema": SCHEMA, "differences": differences}, indent=2) + "\n"
+        return (
+            json.dumps({"schema": SCHEMA, "differences": differences}, indent=2) + "\n"
+        )
     rows = [
-        (each.trend, GRADES[each.severity], each.code, _show(each.before), _show(each.after))
+        (
+            each.trend,
+            GRADES[each.severity],
+            each.code,
+            _show(each.before),
+            _show(each.after),
+        )
         for each in differences
     ]
     if name == "markdown":
         head = ["| | | rule | before | after |", "|---|---|---|---|---|"]
         lines = [f"| {a} | {b} | `{c}` | {d} | {e} |" for a, b, c, d, e in rows]
-        return "\n".join([*head, *lines] if lines else ["No findings in either audit."]) + "\n"
+        return (
+            "\n".join([*head, *lines] if lines else ["No findings in either audit."])
+            + "\n"
+        )
     lines = [f"{a:<8} {b:<8} {c:<30} {d:>8} -> {e}" for a, b, c, d, e in rows]
     return "\n".join(lines or ["no findings in either audit"]) + "\n"
 
@@ -136,4 +168,6 @@ def format_differences(name: str, differences: Iterable[Row]) -> str:
 def _show(value: float | None) -> str:
     if value is None:
         return "not run"
-    return f"{value:,}" if isinstance(value, int) else f"{show_percent(value)}%"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{show_percent(value)}%"

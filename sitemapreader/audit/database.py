@@ -67,9 +67,13 @@ SIMPLE_URL = rf"^https?://[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:{_FOLDER}/)*(?:{_FOLDER
 
 
 @cache
-def _load_codes() -> tuple[frozenset[str], frozenset[str], frozenset[str], dict[str, str]]:
+def _load_codes() -> tuple[
+    frozenset[str], frozenset[str], frozenset[str], dict[str, str]
+]:
     """Return languages, scripts and regions, and the meanings of wrong codes."""
-    table = tomllib.loads(files(__package__).joinpath("languages.toml").read_text("utf-8"))
+    table = tomllib.loads(
+        files(__package__).joinpath("languages.toml").read_text("utf-8")
+    )
     languages, scripts, regions = (
         frozenset(table[name].split()) for name in ("languages", "scripts", "regions")
     )
@@ -86,7 +90,10 @@ def judge_hreflang(code: str) -> tuple[bool, str]:
         return True, ""
     language, *others = code.split("-")
     if language not in languages:
-        hint = "write a hyphen, not an underscore" if "_" in code else meant.get(language, "")
+        if "_" in code:
+            hint = "write a hyphen, not an underscore"
+        else:
+            hint = meant.get(language, "")
         return False, hint
     if others and len(others[0]) == 4:
         if others[0] not in scripts:
@@ -107,7 +114,9 @@ def is_language_switch(url: str, final: str) -> bool:
 
     That is a segment of the path, the value of a parameter, or a label of the host.
     """
-    before, after = (_PART.findall(each.lower().partition("://")[2]) for each in (url, final))
+    before, after = (
+        _PART.findall(each.lower().partition("://")[2]) for each in (url, final)
+    )
     labels = len(urlsplit(url).netloc.split("."))
     for place, part in enumerate(after):
         rest = after[:place] + after[place + 1 :]
@@ -129,7 +138,9 @@ def _is_language(part: str) -> bool:
 
 def usable_url(text: str) -> str:
     """Return a URL without blanks around it; "" if it cannot be requested."""
-    return text.strip() if parse_url(text.strip()) else ""
+    if parse_url(text.strip()):
+        return text.strip()
+    return ""
 
 
 FUNCTIONS: dict[Callable[..., object], str] = {
@@ -160,22 +171,36 @@ class AuditDatabase:
         path: str | os.PathLike[str] | None = None,
         earlier: str | os.PathLike[str] | None = None,
     ) -> None:
-        self._folder = TemporaryDirectory(prefix="sitemapreader-audit-") if path is None else None
+        self._folder = (
+            TemporaryDirectory(prefix="sitemapreader-audit-") if path is None else None
+        )
         self._path = None if path is None else Path(path)
-        self._earlier = None if earlier is None else Path(earlier)
+        if earlier is None:
+            self._earlier = None
+        else:
+            self._earlier = Path(earlier)
         self.has_earlier = earlier is not None
         self.is_kept = path is not None
         if self._path is not None:
-            if self._earlier is not None and self._earlier.resolve() == self._path.resolve():
+            if (
+                self._earlier is not None
+                and self._earlier.resolve() == self._path.resolve()
+            ):
                 raise AuditInputError(
                     f"{path} cannot be both `since_audit` and the new `database`: rename one"
                 )
             _remove_old(self._path)
-        config = {**SAFE, "memory_limit": f"{MEMORY_MB}MB", "preserve_insertion_order": False}
+        config = {
+            **SAFE,
+            "memory_limit": f"{MEMORY_MB}MB",
+            "preserve_insertion_order": False,
+        }
         if self._folder is not None:
             config["temp_directory"] = self._folder.name
         with self.map_disk_errors():
-            self.connection = duckdb.connect(str(self._path or ":memory:"), config=config)
+            self.connection = duckdb.connect(
+                str(self._path or ":memory:"), config=config
+            )
             self.connection.execute(_read_file("schema"))
         self.codes: list[str] = []
         self._unseen: dict[str, str] = {}
@@ -185,14 +210,19 @@ class AuditDatabase:
         for function, kind in {**FUNCTIONS, self.is_refused: "BOOLEAN"}.items():
             texts = ["VARCHAR"] * len(signature(function).parameters)
             self.connection.create_function(function.__name__, function, texts, kind)  # type: ignore[arg-type]
-        for name, pattern in (("simple", SIMPLE_URL), ("keys", f"^(?:{NORMAL_URL.pattern})$")):
+        for name, pattern in (
+            ("simple", SIMPLE_URL),
+            ("keys", f"^(?:{NORMAL_URL.pattern})$"),
+        ):
             self.ask(_LOADING[f"define_{name}"].format(write_literal(pattern)))
         for name in ("define_key_of", "define_utc"):
             self.ask(_LOADING[name])
 
     def is_refused(self, origin: str, agent: str, loc: str) -> bool:
         """Return whether the robots.txt of an origin disallows a URL."""
-        return self.robots[origin].find_refusal(loc, agent) is IssueCode.ROBOTS_DISALLOWED
+        return (
+            self.robots[origin].find_refusal(loc, agent) is IssueCode.ROBOTS_DISALLOWED
+        )
 
     def drop_functions(self) -> None:
         """Forget the functions, so that an unclosed connection ends in silence."""
@@ -241,7 +271,9 @@ class AuditDatabase:
         self, table: str, rows: Iterable[Iterable[object]], names: Iterable[str] = ()
     ) -> None:
         """Append rows of the named columns of a table; by default of all columns."""
-        columns = {f"c{n}": list(values) for n, values in enumerate(zip(*rows, strict=True))}
+        columns = {
+            f"c{n}": list(values) for n, values in enumerate(zip(*rows, strict=True))
+        }
         if columns:
             into = f"({', '.join(names)})" if names else ""
             values = ", ".join(f"unnest(${name})" for name in columns)
@@ -261,7 +293,9 @@ class AuditDatabase:
                 if self._memory >= _MOST_MEMORY:
                     raise
                 self._memory *= 2
-                self.connection.execute(f"SET memory_limit = '{self._memory * MEMORY_MB}MB'")
+                self.connection.execute(
+                    f"SET memory_limit = '{self._memory * MEMORY_MB}MB'"
+                )
 
     def ask_rows(self, query: str, **parameters: object) -> list[Row]:
         """Run a query and return its rows by the names of their columns."""
@@ -306,9 +340,11 @@ class AuditDatabase:
             yield
         except DISK_ERRORS as error:
             reason = str(error).partition("\n")[0].rstrip(".")
-            place, advice = self._path, "name a database on another disk"
+            place = self._path
+            advice = "name a database on another disk"
             if self._folder is not None:
-                place, advice = Path(self._folder.name), "set TMPDIR to a folder on another disk"
+                place = Path(self._folder.name)
+                advice = "set TMPDIR to a folder on another disk"
             raise OSError(
                 f"the database of the audit cannot be written to {place}: {reason}; "
                 f"make room on its disk, or {advice}"
@@ -346,7 +382,8 @@ _PARAMETER = re.compile(r"\$([a-z_]+)")
 def fill_values(query: str, values: Mapping[str, object]) -> str:
     """Return a query with the values of its parameters, as views and macros take none."""
     return _PARAMETER.sub(
-        lambda name: write_literal(values[name[1]]) if name[1] in values else name[0], query
+        lambda name: write_literal(values[name[1]]) if name[1] in values else name[0],
+        query,
     )
 
 
@@ -354,10 +391,13 @@ def write_literal(value: object) -> str:
     """Return a number, a moment or a text as a literal of SQL."""
     if isinstance(value, datetime):
         return f"TIMESTAMP '{value.isoformat(' ')}'"
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return repr(value)
 
 
-_QUERIES, _LOADING = read_queries("runner"), read_queries("loading")
+_QUERIES = read_queries("runner")
+_LOADING = read_queries("loading")
 
 
 def _remove_old(path: Path) -> None:
@@ -365,7 +405,9 @@ def _remove_old(path: Path) -> None:
     try:
         str(path).encode()
     except UnicodeEncodeError:
-        raise AuditInputError(f"DuckDB cannot open {str(path)!r}: choose a name in UTF-8") from None
+        raise AuditInputError(
+            f"DuckDB cannot open {str(path)!r}: choose a name in UTF-8"
+        ) from None
     if not path.exists():
         return
     try:
@@ -374,5 +416,7 @@ def _remove_old(path: Path) -> None:
     except duckdb.Error:
         is_ours = False
     if not is_ours:
-        raise AuditInputError(f"{path} exists and is not an audit database: choose another name")
+        raise AuditInputError(
+            f"{path} exists and is not an audit database: choose another name"
+        )
     path.unlink()

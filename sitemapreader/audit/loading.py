@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from sitemapreader._walk.walks import Walk
     from sitemapreader.fetch import Fetcher
 
-_QUERIES, _PREPARING, _ROBOTS = (read_queries(name) for name in ("loading", "preparing", "robots"))
+_QUERIES, _PREPARING, _ROBOTS = (
+    read_queries(name) for name in ("loading", "preparing", "robots")
+)
 _EXTENSIONS = ("images", "videos", "news", "alternates")
 """Columns of entries that most of them do not have."""
 _OF_EXTENSIONS = {
@@ -42,7 +44,17 @@ _OF_EXTENSIONS = {
 """Queries that have nothing to compute if these tables are empty."""
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 _DOCUMENT_FIELDS = (
-    *("url", "final_url", "parent", "role", "via", "format", "status", "reason", "http_status"),
+    *(
+        "url",
+        "final_url",
+        "parent",
+        "role",
+        "via",
+        "format",
+        "status",
+        "reason",
+        "http_status",
+    ),
     *("listed", "children", "bytes_raw", "bytes_inflated", "etag", "content_type"),
     *("content_encoding", "first_byte_seconds", "wait_seconds"),
 )
@@ -52,7 +64,9 @@ class WalkLoader:
     """Loader of a walk into the database."""
 
     def __init__(
-        self, database: AuditDatabase, on_document: Callable[[Document], object] | None = None
+        self,
+        database: AuditDatabase,
+        on_document: Callable[[Document], object] | None = None,
     ) -> None:
         self._database = database
         self._on_document = on_document
@@ -74,7 +88,9 @@ class WalkLoader:
             async for batch in walk.record_batches():
                 if inserting is not None:
                     await inserting
-                present = [name for name in _EXTENSIONS if _has_values(batch.column(name))]
+                present = [
+                    name for name in _EXTENSIONS if _has_values(batch.column(name))
+                ]
                 queries = [_QUERIES[f"insert_{name}"] for name in ("urls", *present)]
                 rows = partial(self._database.load, self._number(batch), queries)
                 inserting = asyncio.create_task(self._database.run_in_thread(rows))
@@ -88,11 +104,18 @@ class WalkLoader:
         self._rows += len(batch)
         documents = array("I")
         runs = pc.run_end_encode(batch.column("sitemap"))
-        for end, url in zip(runs.run_ends.to_pylist(), runs.values.to_pylist(), strict=True):
+        for end, url in zip(
+            runs.run_ends.to_pylist(), runs.values.to_pylist(), strict=True
+        ):
             documents.extend(repeat(self._number_document(url), end - len(documents)))
         # `pa.array` would import pandas, if that is installed
-        for name, numbers, kind in ("id", ids, pa.uint64()), ("document", documents, pa.uint32()):
-            shared = pa.Array.from_buffers(kind, len(batch), [None, pa.py_buffer(numbers)])
+        for name, numbers, kind in (
+            ("id", ids, pa.uint64()),
+            ("document", documents, pa.uint32()),
+        ):
+            shared = pa.Array.from_buffers(
+                kind, len(batch), [None, pa.py_buffer(numbers)]
+            )
             batch = batch.append_column(name, shared)
         return batch
 
@@ -101,7 +124,9 @@ class WalkLoader:
 
     # -- the end of the walk
 
-    def load_report(self, report: Report, *, is_http: bool, now: datetime | None) -> None:
+    def load_report(
+        self, report: Report, *, is_http: bool, now: datetime | None
+    ) -> None:
         """Insert documents and Issues; `now` is the time if not that on the clock."""
         # Of several that have an address, one that was read counts, and one that has no other.
         documents = sorted(
@@ -118,7 +143,9 @@ class WalkLoader:
             numbers[url] = by_url[document.url] = self._number_document(url)
         final = {
             each.final_url: number
-            for each, number in zip(reversed(documents), reversed(numbers.values()), strict=True)
+            for each, number in zip(
+                reversed(documents), reversed(numbers.values()), strict=True
+            )
             if each.final_url
         }
         by_url |= final
@@ -141,9 +168,15 @@ class WalkLoader:
         database.ask(_QUERIES["describe_documents"], is_http=is_http, about_us=about_us)
         self._load_issues(report, by_url, is_http=is_http)
 
-    def _load_issues(self, report: Report, by_url: dict[str, int], *, is_http: bool) -> None:
+    def _load_issues(
+        self, report: Report, by_url: dict[str, int], *, is_http: bool
+    ) -> None:
         # the start page of a folder is one that we look for, and no server answers for it
-        pages = {each.url for each in report.documents if each.role is Role.PAGE and not is_http}
+        pages = {
+            each.url
+            for each in report.documents
+            if each.role is Role.PAGE and not is_http
+        }
         issues = []
         for issue in report.issues:
             if issue.code is not IssueCode.HTTP_STATUS or issue.sitemap not in pages:
@@ -174,12 +207,16 @@ def _has_values(column: pa.Array) -> bool:
 
 
 def _utc(moment: datetime | None) -> datetime | None:
-    return None if moment is None else moment.astimezone(UTC).replace(tzinfo=None)
+    if moment is None:
+        return None
+    return moment.astimezone(UTC).replace(tzinfo=None)
 
 
 def prepare(database: AuditDatabase, values: Mapping[str, object]) -> None:
     """Fill the tables that are computed from others; `values` are the figures."""
-    extensions = {name for name in ("news", "alternate") if database.ask(f"FROM {name} LIMIT 1")}
+    extensions = {
+        name for name in ("news", "alternate") if database.ask(f"FROM {name} LIMIT 1")
+    }
     for name, query in _PREPARING.items():
         if name not in _OF_EXTENSIONS or _OF_EXTENSIONS[name] & extensions:
             database.ask(fill_values(query, values))
@@ -200,7 +237,9 @@ def list_known_robots(walk: Walk, *, is_http: bool) -> dict[str, Robots]:
     """
     known = {}
     for document in walk.report.documents:
-        if document.role is Role.ROBOTS and (is_http or document.status is Status.COMPLETE):
+        if document.role is Role.ROBOTS and (
+            is_http or document.status is Status.COMPLETE
+        ):
             robots = walk.robots_of(document.url)
             if robots is not None and robots.complete:
                 known[origin_of(document.url)] = robots
@@ -209,7 +248,8 @@ def list_known_robots(walk: Walk, *, is_http: bool) -> dict[str, Robots]:
 
 async def fetch_robots(database: AuditDatabase, fetcher: Fetcher, agent: str) -> None:
     """Read the robots.txt of other origins with URLs or images, unless it fails."""
-    rules, most = PageRobots(fetcher, agent), MAX_FETCHED + len(database.robots)
+    rules = PageRobots(fetcher, agent)
+    most = MAX_FETCHED + len(database.robots)
     for (origin,) in database.ask(_QUERIES["origins"], limit=most):
         if origin not in database.robots and len(database.robots) < most:
             with suppress(FetchError):
@@ -220,7 +260,8 @@ async def fetch_robots(database: AuditDatabase, fetcher: Fetcher, agent: str) ->
 
 def judge_robots(database: AuditDatabase, agents: Iterable[str]) -> None:
     """Fill the tables of URLs that the robots.txt files allow or forbid."""
-    ask, is_refused = database.ask, database.is_refused
+    ask = database.ask
+    is_refused = database.is_refused
     ask(_ROBOTS["list_read"])
     for origin, each in database.robots.items():
         ask(_ROBOTS["add_fetched"], origin=origin, sitemaps=len(each.sitemaps))
@@ -228,7 +269,8 @@ def judge_robots(database: AuditDatabase, agents: Iterable[str]) -> None:
         keys = [url_key(entry.loc) for entry in each.sitemaps]
         ask(_ROBOTS["allow_cross_submits"], host=origin.partition("://")[2], keys=keys)
         for agent in agents:
-            passed, refused = {"origin": origin, "agent": agent}, 0
+            passed = {"origin": origin, "agent": agent}
+            refused = 0
             if pieces := each.list_disallowed_pieces(agent):
                 # RE2 takes the pieces at once
                 words = [""] if len(pieces) > _MAX_PIECES else map(re.escape, pieces)
@@ -236,5 +278,8 @@ def judge_robots(database: AuditDatabase, agents: Iterable[str]) -> None:
                 refused = ask(_ROBOTS["judge_urls"], **found)[0][0]
                 for kind in ("judge_images", "judge_sitemaps"):
                     ask(_ROBOTS[kind], **found)
-            if all(is_refused(origin, agent, f"{origin}/{path}") for path in ("", "any/other")):
+            if all(
+                is_refused(origin, agent, f"{origin}/{path}")
+                for path in ("", "any/other")
+            ):
                 ask(_ROBOTS["block_site"], **passed, refused=refused)

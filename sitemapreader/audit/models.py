@@ -63,12 +63,21 @@ def read_json(
     """
     try:
         content = json.loads(Path(path).read_text("utf-8"), object_hook=Row)
-        json.dumps(content, ensure_ascii=False).encode()  # no lone surrogates, as DuckDB has none
+        json.dumps(
+            content, ensure_ascii=False
+        ).encode()  # no lone surrogates, as DuckDB has none
         if content["schema"] == schema:
             return parse(content)
     except OSError as error:
         raise AuditInputError(f"{path} cannot be read: {error.strerror}") from None
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ):
         raise AuditInputError(f"{path} is {what}: {advice}") from None
     raise AuditInputError(f"{path} was written by another version: {advice}")
 
@@ -106,7 +115,10 @@ class Need(StrEnum):
         return member
 
     ROBOTS = "robots", "a readable robots.txt"
-    SITE = "site", "the URL of a site"  # the Sitemap lines of its robots.txt are followed
+    SITE = (
+        "site",
+        "the URL of a site",
+    )  # the Sitemap lines of its robots.txt are followed
     FETCH = "fetch", "responses of a server"  # a folder has none
     COMPLETE = "complete", "a complete walk"
     KNOWN = "urls", "`--urls`"
@@ -120,7 +132,12 @@ class Need(StrEnum):
 
 
 def make_rule(
-    code: str, category: Category, severity: str, title: str, unit: str = "URLs", **texts: Any
+    code: str,
+    category: Category,
+    severity: str,
+    title: str,
+    unit: str = "URLs",
+    **texts: Any,
 ) -> Row:
     """Return a rule; docs/audit.md explains its fields."""
     return Row(
@@ -179,7 +196,11 @@ def estimate_rate(strata: Iterable[tuple[int, int, int]]) -> Row | None:
     if judged < total:
         size = judged * (total - 1) / (total - judged)
         middle = (share + _Z2 / (2 * size)) / (1 + _Z2 / size)
-        half = _Z / (1 + _Z2 / size) * sqrt(share * (1 - share) / size + _Z2 / (4 * size * size))
+        half = (
+            _Z
+            / (1 + _Z2 / size)
+            * sqrt(share * (1 - share) / size + _Z2 / (4 * size * size))
+        )
         low = min(middle - half, _LOWEST.get(hits, size) / size)
         high = middle + half
         # So many pages as there are, and as there may be with those that nobody judged.
@@ -196,7 +217,9 @@ _MOST = 2**31
 
 def _check_number(_: object, field: attrs.Attribute[float], value: float) -> None:
     if not 0 <= value < _MOST:
-        raise ValueError(f"{field.name} must be a number from 0 to {_MOST - 1}, got {value!r}")
+        raise ValueError(
+            f"{field.name} must be a number from 0 to {_MOST - 1}, got {value!r}"
+        )
 
 
 def _number(default: float) -> Any:
@@ -223,7 +246,9 @@ class AuditOptions:
     A rule names a figure as `$name` in its query, and the texts of rules name it in backticks.
     """
 
-    now: datetime | None = attrs.field(default=None, converter=attrs.converters.optional(as_since))
+    now: datetime | None = attrs.field(
+        default=None, converter=attrs.converters.optional(as_since)
+    )
     """The time by which dates are judged, instead of that on the clock."""
     examples: int = _number(20)
     """Hits that a finding shows."""
@@ -262,20 +287,69 @@ class AuditOptions:
     # URLs
     many_parameters: int = _number(4)
     tracking_parameters: tuple[str, ...] = _words(
-        *("utm_*", "gclid", "gclsrc", "dclid", "gbraid", "wbraid", "fbclid", "msclkid", "yclid"),
-        *("igshid", "mc_cid", "mc_eid", "_ga", "_gl", "_hsenc", "_hsmi", "ttclid", "twclid"),
-        *("li_fat_id", "srsltid", "mkt_tok", "vero_id", "oly_enc_id", "wickedid", "pk_campaign"),
+        *(
+            "utm_*",
+            "gclid",
+            "gclsrc",
+            "dclid",
+            "gbraid",
+            "wbraid",
+            "fbclid",
+            "msclkid",
+            "yclid",
+        ),
+        *(
+            "igshid",
+            "mc_cid",
+            "mc_eid",
+            "_ga",
+            "_gl",
+            "_hsenc",
+            "_hsmi",
+            "ttclid",
+            "twclid",
+        ),
+        *(
+            "li_fat_id",
+            "srsltid",
+            "mkt_tok",
+            "vero_id",
+            "oly_enc_id",
+            "wickedid",
+            "pk_campaign",
+        ),
     )
     """Parameters that say where a visitor comes from; `*` stands for any characters."""
     session_parameters: tuple[str, ...] = _words(
-        *("sid", "sessionid", "session_id", "phpsessid", "jsessionid", "aspsessionid*", "cfid"),
+        *(
+            "sid",
+            "sessionid",
+            "session_id",
+            "phpsessid",
+            "jsessionid",
+            "aspsessionid*",
+            "cfid",
+        ),
         *("cftoken", "osCsid", "zenid", "sessid", "PHPSESSIONID"),
     )
     search_parameters: tuple[str, ...] = _words(
         *("q", "s", "search", "sort", "order", "filter", "page")
     )
     asset_suffixes: tuple[str, ...] = _words(
-        *("css", "js", "json", "xml", "jpg", "jpeg", "png", "svg", "gif", "webp", "avif", "ico"),
+        *(
+            "css",
+            "js",
+            "json",
+            "xml",
+            "jpg",
+            "jpeg",
+            "png",
+            "svg",
+            "gif",
+            "webp",
+            "avif",
+            "ico",
+        ),
         *("woff", "woff2", "map"),
     )
     # comparison

@@ -199,7 +199,10 @@ class Audit:
         """
         find_hits_suffix(path)
         number = 0
-        with self._database.map_disk_errors(), open_output(path, columns=COLUMNS) as output:
+        with (
+            self._database.map_disk_errors(),
+            open_output(path, columns=COLUMNS) as output,
+        ):
             for finding in self.findings:
                 hits = self._database.connection.execute(
                     self._database.query_hits(finding.rule.code)
@@ -220,7 +223,9 @@ class Audit:
             hits = {
                 code: {
                     row.document: row.urls + [row.more] * bool(row.more)
-                    for row in ask_rows(_QUERIES["known_hits"].format(code), most=MOST_NAMED)
+                    for row in ask_rows(
+                        _QUERIES["known_hits"].format(code), most=MOST_NAMED
+                    )
                 }
                 for code in sorted(each.rule.code for each in self.findings)
             }

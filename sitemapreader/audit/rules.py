@@ -57,7 +57,8 @@ def parse_rule(text: str, code: str, category: Category) -> tuple[Row, str]:
     query = "\n".join(lines).strip().rstrip(";")
     if not query:
         raise AuditInputError("there is no query below the header: write one SELECT")
-    severity, title = values.pop("severity"), values.pop("title")
+    severity = values.pop("severity")
+    title = values.pop("title")
     return make_rule(code, category, severity, title, **values), query
 
 
@@ -68,14 +69,18 @@ def _check_header(values: Mapping[str, str], code: str) -> None:
         )
     for name in ("title", "severity"):
         if not values.get(name):
-            raise AuditInputError(f"the header has no {name}: begin the file with `-- {name}: ...`")
+            raise AuditInputError(
+                f"the header has no {name}: begin the file with `-- {name}: ...`"
+            )
     for what, words, known in (
         ("header key", values, _KEYS),
         ("severity", [values["severity"]], SEVERITIES),
         ("need", split_words(values.get("needs", "")), tuple(Need)),
     ):
         if wrong := [word for word in words if word not in known]:
-            raise AuditInputError(f"{wrong[0]!r} is not a {what}: write {', '.join(known)}")
+            raise AuditInputError(
+                f"{wrong[0]!r} is not a {what}: write {', '.join(known)}"
+            )
 
 
 @cache
@@ -98,16 +103,23 @@ def read_own_rules(
 
     Raises AuditInputError: it cannot be read, or has no file that ends with .sql.
     """
-    rules, broken = [], {}
+    rules = []
+    broken = {}
     try:
         paths = sorted(path for path in Path(folder).iterdir() if path.suffix == ".sql")
     except OSError as error:
-        raise AuditInputError(f"the rules in {folder} cannot be read: {error.strerror}") from None
+        raise AuditInputError(
+            f"the rules in {folder} cannot be read: {error.strerror}"
+        ) from None
     if not paths:
-        raise AuditInputError(f"there is no rule in {folder}: its files must end with .sql")
+        raise AuditInputError(
+            f"there is no rule in {folder}: its files must end with .sql"
+        )
     for path in paths:
         try:
-            rules.append(parse_rule(path.read_text("utf-8"), path.stem, Category.CUSTOM))
+            rules.append(
+                parse_rule(path.read_text("utf-8"), path.stem, Category.CUSTOM)
+            )
         except (OSError, ValueError) as error:
             broken[path.stem] = str(error)
     return rules, broken
@@ -115,7 +127,9 @@ def read_own_rules(
 
 # -- the Issue codes as rules
 
-_TABLE = tomllib.loads(files("sitemapreader.audit").joinpath("issues.toml").read_text("utf-8"))
+_TABLE = tomllib.loads(
+    files("sitemapreader.audit").joinpath("issues.toml").read_text("utf-8")
+)
 _CODES = {str(code): code for code in IssueCode}
 ABOUT_US, _OF_ANSWERS, _OF_ROBOTS = (
     frozenset(_CODES[code] for code in _TABLE[name].split())
@@ -131,13 +145,20 @@ _NOT_ACCUSED = "This explains what was not read; it is not a fault of the site."
 @cache
 def make_issue_rule(code: IssueCode) -> Row:
     """Return the rule for an Issue code."""
-    is_about_us, own = code in ABOUT_US, ISSUES.get(code, {})
-    severity = own.get("severity", "info" if is_about_us else code.severity.name.lower())
+    is_about_us = code in ABOUT_US
+    own = ISSUES.get(code, {})
+    severity = own.get(
+        "severity", "info" if is_about_us else code.severity.name.lower()
+    )
     needs = [Need.FETCH] * (code in _OF_ANSWERS) + [Need.ROBOTS] * (code in _OF_ROBOTS)
-    title, advice = (f"{text[0].upper()}{text[1:]}" for text in (code.meaning, code.advice))
+    title, advice = (
+        f"{text[0].upper()}{text[1:]}" for text in (code.meaning, code.advice)
+    )
     texts = {
         "detects": own.get("what", f"{title}."),
-        "meaning": own.get("meaning", _NOT_ACCUSED if is_about_us else _MEANINGS[severity]),
+        "meaning": own.get(
+            "meaning", _NOT_ACCUSED if is_about_us else _MEANINGS[severity]
+        ),
         "advice": own.get("advice", f"{advice}."),
         "source": _ROBOTS if "robots" in code else _PROTOCOL,
         "needs": ",".join(needs),
@@ -157,7 +178,9 @@ _MEANINGS = {
 def list_rules(own: Iterable[Row] = ()) -> dict[str, Row]:
     """Return all rules by code: Issues, the package's rules and the user's."""
     issues = map(make_issue_rule, IssueCode)
-    return {rule.code: rule for rule in (*issues, *(rule for rule, _ in load_rules()), *own)}
+    return {
+        rule.code: rule for rule in (*issues, *(rule for rule, _ in load_rules()), *own)
+    }
 
 
 def match_codes(rules: Mapping[str, Row], word: str) -> set[str]:
@@ -167,11 +190,18 @@ def match_codes(rules: Mapping[str, Row], word: str) -> set[str]:
     if word.endswith("*"):
         found = {code for code in rules if code.startswith(word[:-1])}
     else:
-        found = {code for code, rule in rules.items() if rule.category.lower() == word.lower()}
+        found = {
+            code
+            for code, rule in rules.items()
+            if rule.category.lower() == word.lower()
+        }
     if not found:
         is_prefix = any(code.startswith(word) for code in rules)
         names = [*rules, *map(str.lower, Category)]
-        hint = f" did you mean {word}*?" if is_prefix else suggest(word, names, _HINT)
+        if is_prefix:
+            hint = f" did you mean {word}*?"
+        else:
+            hint = suggest(word, names, _HINT)
         raise AuditInputError(f"there is no rule, category or prefix {word!r}:{hint}")
     return found
 
@@ -206,17 +236,26 @@ def plan_rules(
     or prefixes that end with `*`. Raises AuditInputError if a word means no rule, with the nearest
     that does, or if the folder cannot be read.
     """
-    own, faults = ([], {}) if folder is None else read_own_rules(folder)
+    own: list[tuple[Row, str]] = []
+    faults: dict[str, str] = {}
+    if folder is not None:
+        own, faults = read_own_rules(folder)
     broken = [make_rule(code, Category.CUSTOM, "error", code) for code in faults]
-    packaged, names = list_rules(), [rule for rule, _ in own] + broken
+    packaged = list_rules()
+    names = [rule for rule, _ in own] + broken
     if clash := sorted(rule.code for rule in names if rule.code in packaged):
-        raise AuditInputError(f"there is a rule {clash[0]!r} already: give yours another name")
+        raise AuditInputError(
+            f"there is a rule {clash[0]!r} already: give yours another name"
+        )
     rules = list_rules(names)
     for code in severities:
         if code not in rules:
             hint = suggest(code, rules, _HINT)
             raise AuditInputError(f"severity: there is no rule {code!r}:{hint}")
-    selected = set().union(*(match_codes(rules, word) for word in select)) if select else {*rules}
+    if select:
+        selected = set().union(*(match_codes(rules, word) for word in select))
+    else:
+        selected = {*rules}
     selected -= set().union(*(match_codes(rules, word) for word in ignore))
     chosen = {
         code: Row(rule, detects=fill_figures(rule.detects, figures))
@@ -225,7 +264,11 @@ def plan_rules(
     }
     return RulePlan(
         chosen,
-        {rule.code: query for rule, query in (*load_rules(), *own) if rule.code in chosen},
+        {
+            rule.code: query
+            for rule, query in (*load_rules(), *own)
+            if rule.code in chosen
+        },
         {code: each.name.lower() for code, each in severities.items()},
         [
             Row(rule=rule, reason=faults[rule.code], is_error=True)
@@ -258,14 +301,19 @@ def fill_figures(text: str, figures: AuditOptions, *, named: bool = False) -> st
 
 def _show_figure(name: str, value: Any) -> str:
     if isinstance(value, tuple):
-        more = f" and {len(value) - _MOST_WORDS} others" if len(value) > _MOST_WORDS else ""
+        if len(value) > _MOST_WORDS:
+            more = f" and {len(value) - _MOST_WORDS} others"
+        else:
+            more = ""
         return ", ".join(value[:_MOST_WORDS]) + more
     unit = name.rpartition("_")[2]
     if unit in ("share", "overlap"):
         return f"{value:.0%}"
     if unit == "bytes":
         return show_bytes(value)
-    return count_units(value, unit) if unit in _UNITS else f"{value:,}"
+    if unit in _UNITS:
+        return count_units(value, unit)
+    return f"{value:,}"
 
 
 _WIDTH = 88
@@ -276,7 +324,11 @@ def sort_rules(rules: Iterable[Row]) -> list[Row]:
     categories = list(Category)
 
     def place(rule: Row) -> tuple[int, int, str]:
-        return categories.index(rule.category), SEVERITIES.index(rule.severity), rule.code
+        return (
+            categories.index(rule.category),
+            SEVERITIES.index(rule.severity),
+            rule.code,
+        )
 
     return sorted(rules, key=place)
 
@@ -286,7 +338,9 @@ def format_rules(rules: Iterable[Row]) -> str:
     lines = []
     for category, group in groupby(sort_rules(rules), lambda rule: rule.category):
         lines.append(category)
-        lines += [f"  {each.code:<30} {each.severity:<8} {each.title}" for each in group]
+        lines += [
+            f"  {each.code:<30} {each.severity:<8} {each.title}" for each in group
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,12 @@ import attrs
 import duckdb
 
 from sitemapreader._types.issues import IssueCode
-from sitemapreader.audit.database import DISK_ERRORS, AuditDatabase, fill_values, read_queries
+from sitemapreader.audit.database import (
+    DISK_ERRORS,
+    AuditDatabase,
+    fill_values,
+    read_queries,
+)
 from sitemapreader.audit.models import (
     FOREMOST,
     MAX_PLACES,
@@ -38,6 +43,13 @@ _ALIKE = 0.9
 """More than this share of hits at pages that another rule hits is one fault seen twice."""
 
 
+_NO_ALTERNATES = {
+    True: "no sitemap has links to other languages: visit pages with `pages` to read theirs",
+    False: "no sitemap and no visited page has links to other languages",
+}
+"""Why links to other languages are unknown, by whether the pages are unknown, too."""
+
+
 def find_missing(
     database: AuditDatabase,
     report: Report,
@@ -52,7 +64,8 @@ def find_missing(
     not exist. `unvisited` are needs that visits of pages do not meet; `least_overlap` is the share
     of the URLs that a list of known ones must have.
     """
-    missing, doubt = dict(unvisited), ""
+    missing = dict(unvisited)
+    doubt = ""
     if Need.PAGES in missing or not database.ask("SELECT 1 FROM built"):
         missing[Need.FOLDER] = "no built folder was read: pass one, with all its pages"
     if not is_http:
@@ -62,19 +75,11 @@ def find_missing(
         if not database.ask("SELECT 1 FROM robots LIMIT 1"):
             missing[Need.ROBOTS] = missing[Need.SITE]
     if not report.complete:
-        lost, gone, errors = database.ask(_QUERIES["lost"])[0]
-        if gone and not lost and not errors:
-            what = "1 sitemap was" if gone == 1 else f"{gone} sitemaps were"
-            doubt = f"{what} not found, and may list some of these URLs"
-        else:
-            what = f"{lost} sitemaps are missing, or parts of them" if lost else "see the findings"
-            missing[Need.COMPLETE] = f"not everything was read: {what}"
+        doubt, lost = _explain_loss(database)
+        if lost:
+            missing[Need.COMPLETE] = f"not everything was read: {lost}"
     if not database.ask("SELECT 1 FROM alternate WHERE hreflang IS NOT NULL LIMIT 1"):
-        missing[Need.HREFLANG] = (
-            "no sitemap has links to other languages: visit pages with `pages` to read theirs"
-            if Need.PAGES in missing
-            else "no sitemap and no visited page has links to other languages"
-        )
+        missing[Need.HREFLANG] = _NO_ALTERNATES[Need.PAGES in missing]
     if not database.ask("SELECT 1 FROM known LIMIT 1"):
         missing[Need.KNOWN] = "there is no list of known URLs: pass one with `urls`"
         return missing, doubt
@@ -87,14 +92,29 @@ def find_missing(
     return missing, doubt
 
 
+def _explain_loss(database: AuditDatabase) -> tuple[str, str]:
+    """Return what is doubtful because sitemaps do not exist, or what was lost otherwise."""
+    lost, gone, errors = database.ask(_QUERIES["lost"])[0]
+    if lost:
+        return "", f"{lost} sitemaps are missing, or parts of them"
+    if errors or not gone:
+        return "", "see the findings"
+    what = "1 sitemap was" if gone == 1 else f"{gone} sitemaps were"
+    return f"{what} not found, and may list some of these URLs", ""
+
+
 def _explain_robots(database: AuditDatabase, *, is_http: bool) -> str:
     """Return why the robots.txt of the site was not read."""
     found = database.ask(_QUERIES["unread_robots"])
     if not found:
-        return "a sitemap was given, so no robots.txt was read: pass the URL of the site"
+        return (
+            "a sitemap was given, so no robots.txt was read: pass the URL of the site"
+        )
     reason, status = found[0]
     if status in (404, 410):
-        return f"the site has no robots.txt ({status})" if is_http else _NO_ROBOTS_FILE
+        if is_http:
+            return f"the site has no robots.txt ({status})"
+        return _NO_ROBOTS_FILE
     return f"no robots.txt was read ({' '.join(str(part) for part in (reason, status) if part)})"
 
 
@@ -131,8 +151,12 @@ class RuleRunner:
                 if rule.category == Category.CUSTOM:  # it may read what others hit
                     self._database.show_rules()
                 # most rules hit nothing, and to say so takes half as long
-                if not self._database.is_small or self._database.ask(f"FROM ({own}) LIMIT 1"):
-                    self._database.ask(_QUERIES["place_hits"].format(code, hits), most=most)
+                if not self._database.is_small or self._database.ask(
+                    f"FROM ({own}) LIMIT 1"
+                ):
+                    self._database.ask(
+                        _QUERIES["place_hits"].format(code, hits), most=most
+                    )
                 if code in set(IssueCode):  # the walk has found more of it
                     issues = _QUERIES["view_issue"].format(code)
                     both = f"FROM ({hits}) UNION ALL BY NAME FROM ({issues})"
@@ -152,21 +176,26 @@ class RuleRunner:
 
     def _lacks_input(self, rule: Row, missing: Collection[Need]) -> bool:
         """Record a rule as not run if one of its needs is missing."""
-        reason = next((self._missing[need] for need in rule.needs if need in missing), "")
+        reason = next(
+            (self._missing[need] for need in rule.needs if need in missing), ""
+        )
         if reason:
             self._leave_out(rule, reason)
         return bool(reason)
 
     def _place_issues(self, most: int) -> None:
         """Place the Issues of the walk, as if each code were a rule."""
-        ask, chosen = self._database.ask, self._plan.chosen
+        ask = self._database.ask
+        chosen = self._plan.chosen
         codes = [code for code in chosen if code in set(IssueCode)]
         (is_refused,) = ask(_QUERIES["refused"], about_us=[*map(str, ABOUT_US)])[0]
         absent = str(IssueCode.NO_SITEMAP)
         found = ask("SELECT 1 FROM issue_count WHERE code = $code", code=absent)
         if is_refused and found and absent in codes:
             codes.remove(absent)
-            self._leave_out(chosen[absent], "the site refused the search, or did not respond")
+            self._leave_out(
+                chosen[absent], "the site refused the search, or did not respond"
+            )
         excusable = [*map(str, _MAY_BE_EXCUSED)]
         ask(_QUERIES["place_issues"], codes=codes, excusable=excusable, most=most)
         for (code,) in ask("SELECT DISTINCT code FROM place"):
@@ -179,7 +208,11 @@ class RuleRunner:
         known = {code for (code,) in ask("SELECT DISTINCT code FROM place")}
         known |= {each.rule.code for each in self.not_run}
         for code, rule in self._plan.chosen.items():
-            if code in known or code in ABOUT_US or self._lacks_input(rule, self._missing):
+            if (
+                code in known
+                or code in ABOUT_US
+                or self._lacks_input(rule, self._missing)
+            ):
                 continue
             if has_sitemaps:
                 self.passed.append(rule)
@@ -201,7 +234,9 @@ class RuleRunner:
             rate = self._estimate(rule)
             found[code] = Row(
                 rule=rule,
-                severity=self._plan.severities.get(code) or row.severity or rule.severity,
+                severity=self._plan.severities.get(code)
+                or row.severity
+                or rule.severity,
                 count=row.count,
                 of=looked_at.get(rule.unit, 0),
                 places=hits["places"][code],
@@ -219,7 +254,9 @@ class RuleRunner:
         """Return the doubt about a rule that hit although an input was missing."""
         if Need.PROBES in rule.needs:
             return self._missing.get(Need.PROBES, "")
-        return self._doubt if Need.COMPLETE in rule.needs else ""
+        if Need.COMPLETE in rule.needs:
+            return self._doubt
+        return ""
 
     def _estimate(self, rule: Row) -> Row | None:
         """Return the rate of all pages, if some were not judged."""
@@ -228,7 +265,9 @@ class RuleRunner:
         self._database.show_rules(rule.code)
         query = _PAGES["strata"].format(rule.code)
         rate = estimate_rate(self._database.ask(query, is_old=_SAMPLED[rule.unit]))
-        return None if rate is None or rate.low == rate.high else rate
+        if rate is None or rate.low == rate.high:
+            return None
+        return rate
 
     def _group_causes(self, found: dict[str, Row]) -> list[Row]:
         """Return the findings in their order, each cause before its consequences."""
@@ -240,25 +279,37 @@ class RuleRunner:
         def rank(each: Row) -> tuple[object, ...]:
             place = categories.index(each.rule.category)
             is_foremost = each.rule.code == FOREMOST
-            return SEVERITIES.index(each.severity), not is_foremost, place, each.rule.code
+            return (
+                SEVERITIES.index(each.severity),
+                not is_foremost,
+                place,
+                each.rule.code,
+            )
 
         ranked = sorted(found.values(), key=rank)
         return [
             each
             for first in ranked
             if not first.cause
-            for each in (first, *(other for other in ranked if other.cause == first.rule.code))
+            for each in (
+                first,
+                *(other for other in ranked if other.cause == first.rule.code),
+            )
         ]
 
     def _find_cause(self, finding: Row, found: Mapping[str, Row]) -> str:
         """Return the first rule that is as grave and hits the same pages, or ""."""
-        grade, own = SEVERITIES.index, finding.rule
+        grade = SEVERITIES.index
+        own = finding.rule
         for code in own.causes:
             if code in found and grade(found[code].severity) <= grade(finding.severity):
                 self._database.show_rules(own.code, code)
-                alike, hits = self._database.ask(_QUERIES["alike"].format(own.code, code))[0]
+                alike, hits = self._database.ask(
+                    _QUERIES["alike"].format(own.code, code)
+                )[0]
                 if not hits:  # it is about whole sitemaps
-                    alike, hits = found[code].urls, finding.urls
+                    alike = found[code].urls
+                    hits = finding.urls
                 if alike > _ALIKE * hits:
                     return str(code)
         return ""
@@ -278,7 +329,8 @@ def _count_urls(rule: Row, row: Row, rate: Row | None, urls: int) -> int:
 
 def _find_first(code: str, nearest: Mapping[str, str]) -> str:
     """Return the first of the causes of a rule; "" without one, or in a loop."""
-    first, seen = nearest[code], {code}
+    first = nearest[code]
+    seen = {code}
     while first and nearest[first]:
         if first in seen:
             return ""
@@ -290,15 +342,23 @@ def _find_first(code: str, nearest: Mapping[str, str]) -> str:
 # -- the facts, which a report shows besides the findings
 
 
-def gather_facts(database: AuditDatabase, parameters: Mapping[str, object]) -> dict[str, Any]:
+def gather_facts(
+    database: AuditDatabase, parameters: Mapping[str, object]
+) -> dict[str, Any]:
     """Return the facts of a site from the database, by name; docs/audit.md lists them."""
     ask_rows = database.ask_rows
     counted: dict[str, int] = dict(database.ask(_FACTS["totals"]))
-    sections, hosts = ask_rows(_FACTS["sections"]), ask_rows(_FACTS["hosts"])
+    sections = ask_rows(_FACTS["sections"])
+    hosts = ask_rows(_FACTS["hosts"])
     now = {name: parameters[name] for name in ("now", "future_hours")}
     has_languages = database.ask("SELECT 1 FROM hreflang_link LIMIT 1")
-    languages = ask_rows(_FACTS["languages"]) if has_languages else []
-    shown = {row.page for row in languages} | {row.target for row in languages} - {"x-default"}
+    if has_languages:
+        languages = ask_rows(_FACTS["languages"])
+    else:
+        languages = []
+    shown = {row.page for row in languages} | {row.target for row in languages} - {
+        "x-default"
+    }
     return {
         **counted,
         "statuses": dict(database.ask(_FACTS["statuses"])),
@@ -308,14 +368,17 @@ def gather_facts(database: AuditDatabase, parameters: Mapping[str, object]) -> d
         "hosts": hosts,
         "hosts_others": counted["urls"] - sum(host.urls for host in hosts),
         "languages": languages,
-        "languages_others": database.ask(_FACTS["languages_others"], shown=len(shown))[0][0],
+        "languages_others": database.ask(_FACTS["languages_others"], shown=len(shown))[
+            0
+        ][0],
         "documents": list(_order_documents(ask_rows(_FACTS["documents"]))),
     }
 
 
 def _order_documents(rows: list[Row]) -> Iterator[Row]:
     """Yield the documents, each with its depth behind the one that lists it."""
-    below, known = defaultdict[str, list[Row]](list), {row.url for row in rows}
+    below = defaultdict[str, list[Row]](list)
+    known = {row.url for row in rows}
     for row in rows:
         del row["id"]
         below[row.parent if row.parent in known else ""].append(row)

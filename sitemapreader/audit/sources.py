@@ -24,7 +24,13 @@ from sitemapreader._many.sources import SiteTask
 from sitemapreader._read import read
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import excerpt, show_url
-from sitemapreader._types.urls import has_web_scheme, origin_of, parse_url, path_of, trim
+from sitemapreader._types.urls import (
+    has_web_scheme,
+    origin_of,
+    parse_url,
+    path_of,
+    trim,
+)
 from sitemapreader._walk import walk
 from sitemapreader.audit.database import DISK_ERRORS, AuditDatabase, read_queries
 from sitemapreader.audit.models import AuditInputError, Row
@@ -54,7 +60,9 @@ def find_source(
     text = str(source)
     if isinstance(source, str) and has_web_scheme(text):
         if parse_url(text) is None:
-            raise AuditInputError(f"{show_url(text)!r} is not a URL that can be requested")
+            raise AuditInputError(
+                f"{show_url(text)!r} is not a URL that can be requested"
+            )
         name = show_url(text)
         if is_sitemap is None:
             return SiteTask(text, name=name)
@@ -65,7 +73,9 @@ def find_source(
         return SiteTask(folder.base_url, "site", fetcher=folder, name=text)
     if path.is_file():  # its folder may have the children of an index
         files = FolderFetcher(path.parent, base_url or _find_base_url(path))
-        return SiteTask(files.base_url + quote(path.name), "sitemap", fetcher=files, name=text)
+        return SiteTask(
+            files.base_url + quote(path.name), "sitemap", fetcher=files, name=text
+        )
     raise AuditInputError(
         f"{show_url(text)!r} is neither an http(s) URL nor an existing file or folder"
     )
@@ -89,7 +99,9 @@ def _find_base_url(path: Path) -> str:
     """Return the origin of the first URL in a sitemap, or ""."""
     try:
         with path.open("rb") as file:
-            return origin_of(next((each.loc for each in read(file) if hasattr(each, "loc")), ""))
+            return origin_of(
+                next((each.loc for each in read(file) if hasattr(each, "loc")), "")
+            )
     except OSError as error:
         raise AuditInputError(f"{path} cannot be read: {error.strerror}") from None
 
@@ -117,7 +129,9 @@ def locate_findings(findings: Iterable[Row], folder: FolderFetcher) -> dict[str,
 
 def _name_path(path: Path) -> str:
     here = Path(os.path.realpath("."))
-    return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)
+    if path.is_relative_to(here):
+        return path.relative_to(here).as_posix()
+    return str(path)
 
 
 def _find_lines(path: Path, urls: Iterable[str]) -> dict[str, int]:
@@ -126,7 +140,10 @@ def _find_lines(path: Path, urls: Iterable[str]) -> dict[str, int]:
     if content.startswith(_GZIP_MAGIC):
         return {}
     ends = {
-        url: min(filter(None, (_find_end(content, form) for form in {url, escape(url)})), default=0)
+        url: min(
+            filter(None, (_find_end(content, form) for form in {url, escape(url)})),
+            default=0,
+        )
         for url in urls
     }
     return {url: content.count(b"\n", 0, end) + 1 for url, end in ends.items() if end}
@@ -134,7 +151,8 @@ def _find_lines(path: Path, urls: Iterable[str]) -> dict[str, int]:
 
 def _find_end(content: bytes, text: str) -> int:
     """Return where a URL ends that does not begin a longer one; 0 if it is not there."""
-    wanted, end = text.encode("utf-8", "surrogatepass"), 0
+    wanted = text.encode("utf-8", "surrogatepass")
+    end = 0
     while (at := content.find(wanted, end)) >= 0:
         end = at + len(wanted)
         if end == len(content) or content[end] in _BEHIND_A_URL:
@@ -153,7 +171,12 @@ ABOUT = {
     "indexability": ("indexability", "indexable"),
     "why": ("indexability status", "indexable status", "index status"),
     "canonical": ("canonical link element 1", "canonical url", "canonical"),
-    "redirect": ("redirect url", "redirect target", "redirected to url", "redirect destination"),
+    "redirect": (
+        "redirect url",
+        "redirect target",
+        "redirected to url",
+        "redirect destination",
+    ),
     "content_type": ("content type", "content-type", "mime type"),
 }
 """Facts of a crawl about a page -> names of its column in Screaming Frog, Sitebulb and others."""
@@ -180,7 +203,9 @@ def load_known(database: AuditDatabase, source: Known, table: str = "known") -> 
     compressed. Raises AuditInputError if it cannot be read, or has no column of URLs, or no URL.
     """
     if isinstance(source, str) and has_web_scheme(source):
-        raise AuditInputError(f"the list of {table} URLs is a file: save {show_url(source)} as one")
+        raise AuditInputError(
+            f"the list of {table} URLs is a file: save {show_url(source)} as one"
+        )
     database.ask(_CREATE)
     if isinstance(source, str | PathLike):
         _read(database, Path(source), table)
@@ -202,7 +227,9 @@ def find_old(source: Known) -> SiteTask | None:
     return find_source(source if isinstance(source, str) else Path(source))
 
 
-async def load_old(database: AuditDatabase, task: SiteTask, arguments: WalkArguments) -> bool:
+async def load_old(
+    database: AuditDatabase, task: SiteTask, arguments: WalkArguments
+) -> bool:
     """Insert the URLs of the old sitemaps; return whether all of them were read.
 
     `arguments` are those of a walk. Raises AuditInputError if there are no URLs.
@@ -242,7 +269,9 @@ def _read(database: AuditDatabase, path: Path, table: str) -> None:
     name = path.name.lower().removesuffix(".gz")
     if (reader := _READERS.get(Path(name).suffix)) is None:
         suffixes = ".txt, .csv, .tsv, .jsonl or .parquet"
-        raise AuditInputError(f"{path}: end the name with {suffixes}, or these with .gz")
+        raise AuditInputError(
+            f"{path}: end the name with {suffixes}, or these with .gz"
+        )
     try:
         given: dict[str, object] = {
             # a name is no pattern, whatever characters it has
@@ -276,14 +305,21 @@ def _read(database: AuditDatabase, path: Path, table: str) -> None:
                 f"{'NULL' if each is None else _quote(each)}::VARCHAR AS {field}"
                 for field, each in columns.items()
             )
-            crawled = "crawled" if table == "known" else "old_crawled"
+            if table == "known":
+                crawled = "crawled"
+            else:
+                crawled = "old_crawled"
             query = _QUERIES["add_crawled"].format(crawled, chosen, reader)
             database.ask(query, **passed, blanks=_BLANKS)
         database.ask("DROP TABLE IF EXISTS line")
     except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error) as error:
         if isinstance(error, DISK_ERRORS) and "write" in str(error):
             raise  # our disk is full
-        lines = (line for line in str(error).splitlines() if not line.startswith("Original Line"))
+        lines = (
+            line
+            for line in str(error).splitlines()
+            if not line.startswith("Original Line")
+        )
         reason = excerpt(" ".join(islice(lines, 2)))
         raise AuditInputError(f"{what} {path} cannot be read: {reason}") from None
 
@@ -296,7 +332,9 @@ def _load_lines(database: AuditDatabase, path: Path, *, is_gzip: bool) -> None:
         lines = iterate_lines(pieces, _LINE_BYTES, errors="strict")
         while batch := list(islice(lines, _ROWS_AT_ONCE)):
             if max(map(len, batch)) == _LINE_BYTES:
-                raise AuditInputError(f"{path} has a line of more than {_LINE_BYTES:,} characters")
+                raise AuditInputError(
+                    f"{path} has a line of more than {_LINE_BYTES:,} characters"
+                )
             rows = pa.record_batch([make_array(batch, pa.string())], names=["line"])
             database.load(rows, ["INSERT INTO line SELECT line FROM arriving"])
 
@@ -311,4 +349,6 @@ def _find_encoding(path: Path, *, is_gzip: bool) -> str:
         start = file.read(2)
         while is_gzip and file.read(_LINE_BYTES):
             pass  # DuckDB 1 takes the part of a file that was cut for all of it
-    return "utf-16" if start in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+    if start in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    return "utf-8"

@@ -32,11 +32,18 @@ if TYPE_CHECKING:
     from sitemapreader.audit.models import AuditOptions
     from sitemapreader.fetch import Fetcher
 
-_QUERIES, _DRAWING = read_queries("pages"), read_queries("sample")
+_QUERIES = read_queries("pages")
+_DRAWING = read_queries("sample")
 _ROWS_AT_ONCE = 500
 _JUDGING = (
     *("describe_pages", "join_sample", "add_crawled", "join_listed", "mark_gates"),
-    *("mark_languages", "mark_refused", "mark_network", "distrust_probes", "find_soft_errors"),
+    *(
+        "mark_languages",
+        "mark_refused",
+        "mark_network",
+        "distrust_probes",
+        "find_soft_errors",
+    ),
     *("find_faults", "find_indexed", "add_alternates", "find_fates", "forget_alike"),
 )
 _NEEDS = {"listed": Need.PAGES, "old": Need.WAS}
@@ -91,11 +98,14 @@ def describe_pages(database: AuditDatabase) -> Row:
         old_pages=count_pages(database, "old") if has_pages else None,
         old_folders=database.ask_rows(_QUERIES["fates"]) if has_pages else [],
         # pages that have a text in this audit and in the earlier one
-        compared_pages=database.ask(_QUERIES["compared"])[0][0] if database.has_earlier else None,
+        compared_pages=database.ask(_QUERIES["compared"])[0][0]
+        if database.has_earlier
+        else None,
     )
 
 
-_LEAST_SHARE, _LEAST_PAGES = 0.1, 0.5
+_LEAST_SHARE = 0.1
+_LEAST_PAGES = 0.5
 """A folder with files for fewer of its URLs, and fewer pages for each, is one of sitemaps only."""
 _TRIED = 1_000
 """URLs of a large folder that are looked up first: a folder of sitemaps is soon known."""
@@ -151,7 +161,9 @@ class SiteVisits:
         if isinstance(fetcher, FolderFetcher) and self._pages is None and not is_http:
             why = self._try_folder(fetcher)
         for kind, most in wanted.items():
-            draw_sample(self._database, 0 if why else most, int(self._figures.page_seed), kind)
+            draw_sample(
+                self._database, 0 if why else most, int(self._figures.page_seed), kind
+            )
         if not why and any(most != 0 for most in wanted.values()):
             if isinstance(fetcher, FolderFetcher):
                 why = self._look_up(fetcher)
@@ -166,14 +178,19 @@ class SiteVisits:
         database = self._database
         if database.ask("SELECT 1 FROM crawled LIMIT 1"):
             if Need.PAGES in self.missing:
-                self.missing[Need.VISITS] = "a crawl does not report this: visit pages with `pages`"
+                self.missing[Need.VISITS] = (
+                    "a crawl does not report this: visit pages with `pages`"
+                )
             self._record("listed", "")
         met = [kind for kind, need in _NEEDS.items() if need not in self.missing]
         if met:
             database.ask(_QUERIES["define_start"].format(write_literal(url_key(start))))
             done = {name: database.ask(_QUERIES[name]) for name in _JUDGING}
             if alike := sorted(folder for (folder,) in done["distrust_probes"]):
-                others = f" and {len(alike) - 1} more folders" if alike[1:] else ""
+                if alike[1:]:
+                    others = f" and {len(alike) - 1} more folders"
+                else:
+                    others = ""
                 self.missing[Need.PROBES] = (
                     f"every path in {alike[0]}{others} has the same text, because a browser "
                     "renders these pages or all are errors"
@@ -182,7 +199,9 @@ class SiteVisits:
             tally = count_pages(database, kind)
             # What was not reached says nothing: any beginning of the visits is a sample.
             if tally is not None and 2 * tally.judged < max(tally.visited, 1):
-                said = ", ".join(f"{reason} {count}" for reason, count in tally.not_judged.items())
+                said = ", ".join(
+                    f"{reason} {count}" for reason, count in tally.not_judged.items()
+                )
                 why = f"only {tally.judged} of {tally.visited} pages could be judged ({said})"
                 self._record(kind, why)
 
@@ -199,8 +218,11 @@ class SiteVisits:
         trusted: Iterable[str],
         seconds: float,
     ) -> None:
-        figures, database = self._figures, self._database
-        largest = database.ask(_QUERIES["largest_folders"], limit=int(figures.page_probes))
+        figures = self._figures
+        database = self._database
+        largest = database.ask(
+            _QUERIES["largest_folders"], limit=int(figures.page_probes)
+        )
         probes = {_make_up(folder): folder for (folder,) in largest}
         urls = [*probes, *(loc for (loc,) in database.ask(_QUERIES["list_sample"]))]
         visits = visit_pages(
@@ -233,12 +255,14 @@ class SiteVisits:
 
     def _insert_probe(self, folder: str, visit: PageVisit) -> None:
         """Insert the response to a made-up path of a folder: its error page, with any status."""
-        facts, final_key = visit.facts, None
+        facts = visit.facts
+        final_key = None
         if visit.not_judged is not None or facts is None:
             return
         if visit.status == 200 and url_key(visit.final_url) != url_key(visit.url):
             # the text is that of the real page behind the redirect
-            facts, final_key = PageFacts(visit.final_url), url_key(visit.final_url)
+            facts = PageFacts(visit.final_url)
+            final_key = url_key(visit.final_url)
         row = (folder, visit.status, final_key, facts.template_hash, facts.says_missing)
         self._database.insert_rows("probe", [row])
 
@@ -247,14 +271,19 @@ class SiteVisits:
         robots = [robot.lower() for robot in self._figures.robots]
         visits = iter(visits)
         while batch := list(islice(visits, _ROWS_AT_ONCE)):
-            self._database.insert_dicts("page", [_describe(each, robots) for each in batch])
+            self._database.insert_dicts(
+                "page", [_describe(each, robots) for each in batch]
+            )
             self._database.insert_rows(
-                "page_alternate", [row for each in batch for row in _list_alternates(each)]
+                "page_alternate",
+                [row for each in batch for row in _list_alternates(each)],
             )
 
     def _try_folder(self, folder: FolderFetcher) -> str:
         """Return why a large folder is not a built site, by a few URLs; or ""."""
-        urls = self._database.ask(_QUERIES["list_tried"], limit=_TRIED, least=10 * _TRIED)
+        urls = self._database.ask(
+            _QUERIES["list_tried"], limit=_TRIED, least=10 * _TRIED
+        )
         if not urls:
             return ""
         site = PageFolder(folder.folder, folder.base_url)
@@ -269,16 +298,22 @@ class SiteVisits:
         database = self._database
         site = PageFolder(folder.folder, folder.base_url, text=self._has_text)
         urls, old = (
-            [loc for (loc,) in database.ask(_QUERIES[name])] for name in ("list_listed", "list_old")
+            [loc for (loc,) in database.ask(_QUERIES[name])]
+            for name in ("list_listed", "list_old")
         )
         self._insert(map(site.visit, urls))
-        files = [file for (file,) in database.ask("SELECT file FROM page WHERE file <> ''")]
+        files = [
+            file for (file,) in database.ask("SELECT file FROM page WHERE file <> ''")
+        ]
         has_files = len(files) >= _LEAST_SHARE * len(urls)
         if self._pages is None and not has_files and not _has_pages(site, len(urls)):
             database.ask("DELETE FROM page")
             return _say_unbuilt(len(files), len(urls))
         base = urlsplit(folder.base_url)
-        there = (urlsplit(loc)._replace(scheme=base.scheme, netloc=base.netloc) for loc in old)
+        there = (
+            urlsplit(loc)._replace(scheme=base.scheme, netloc=base.netloc)
+            for loc in old
+        )
         # the folder will answer for the old host as well
         self._insert(
             attrs.evolve(site.visit(url.geturl()), url=loc)
@@ -289,7 +324,9 @@ class SiteVisits:
             self._insert(
                 site.visit(url)
                 for file, url in site.list_pages()
-                if _name(file) not in known and url not in old and not self._is_refused(url)
+                if _name(file) not in known
+                and url not in old
+                and not self._is_refused(url)
             )
         is_whole = site.base_url.count("/") == 3
         place = (site.base_url, url_key(site.base_url))
@@ -304,15 +341,29 @@ class SiteVisits:
             rules.find_refusal(url, agent) for agent in self._figures.robots
         )
 
-    def _read_unnamed(self, site: PageFolder, folder: FolderFetcher, listed: set[str]) -> set[str]:
+    def _read_unnamed(
+        self, site: PageFolder, folder: FolderFetcher, listed: set[str]
+    ) -> set[str]:
         """Insert the sitemaps that nothing names; return the files of their pages."""
         known = {key for (key,) in self._database.ask("SELECT key FROM document")}
         files: set[str] = set()
-        unread = ((file, url) for file, url in site.list_sitemaps() if url_key(url) not in known)
+        unread = (
+            (file, url)
+            for file, url in site.list_sitemaps()
+            if url_key(url) not in known
+        )
         for file, url in islice(unread, _MAX_UNNAMED):
             with suppress(OSError), (folder.folder / file).open("rb") as opened:
-                locs = {entry.loc for entry in read(opened, url) if isinstance(entry, UrlEntry)}
-                added = {_name(site.visit(loc).file) for loc in locs - listed} - files - {""}
+                locs = {
+                    entry.loc
+                    for entry in read(opened, url)
+                    if isinstance(entry, UrlEntry)
+                }
+                added = (
+                    {_name(site.visit(loc).file) for loc in locs - listed}
+                    - files
+                    - {""}
+                )
                 if added:  # else a copy, as sitemap.xml.gz beside sitemap.xml
                     self._database.insert_rows("unnamed", [(url, len(added))])
                     files |= added
@@ -334,7 +385,8 @@ def _describe(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
         next(iter(facts.canonicals), None),
     )
     seconds, target = facts.refresh or (None, None)
-    noindex, line_of = facts.find_noindex(*robots), facts.lines.get
+    noindex = facts.find_noindex(*robots)
+    line_of = facts.lines.get
     is_html = page_type_of(visit.headers.get("content-type")) in HTML_TYPES
     others = (line for (name, _), line in facts.lines.items() if name == "alternate")
     return {
@@ -381,4 +433,6 @@ def _say_unbuilt(found: int, tried: int) -> str:
 
 def _make_up(folder: str) -> str:
     """Return a path that no site has; the same in each audit."""
-    return f"{folder}sitemapreader-{blake2b(folder.encode(), digest_size=6).hexdigest()}"
+    return (
+        f"{folder}sitemapreader-{blake2b(folder.encode(), digest_size=6).hexdigest()}"
+    )

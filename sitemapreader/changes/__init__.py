@@ -48,7 +48,10 @@ __all__ = [
 
 T = TypeVar("T")
 
-_LENGTH = [attrs.validators.ge(timedelta(0)), attrs.validators.le(timedelta(days=36_525))]
+_LENGTH = [
+    attrs.validators.ge(timedelta(0)),
+    attrs.validators.le(timedelta(days=36_525)),
+]
 _ROWS = 1_000
 
 
@@ -72,8 +75,12 @@ class SiteState:
     name: str
     documents: int
     urls: int
-    walked: datetime | None = attrs.field(converter=attrs.converters.optional(as_moment))
-    finished: datetime | None = attrs.field(converter=attrs.converters.optional(as_moment))
+    walked: datetime | None = attrs.field(
+        converter=attrs.converters.optional(as_moment)
+    )
+    finished: datetime | None = attrs.field(
+        converter=attrs.converters.optional(as_moment)
+    )
     complete: bool = attrs.field(converter=bool)
     unlisted: int | None
     waiting: int | None
@@ -105,7 +112,9 @@ class DocumentState:
     format: str | None
     listed: int
     children: int
-    read_at: datetime | None = attrs.field(converter=attrs.converters.optional(as_moment))
+    read_at: datetime | None = attrs.field(
+        converter=attrs.converters.optional(as_moment)
+    )
     lastmod: str | None
     etag: str | None
     last_modified: str | None
@@ -196,7 +205,8 @@ class State:
         with open_reader(self.path) as db:
             waited: dict[tuple[int, float], str] = {}
             for *row, number, run in db.execute(sql, values):
-                since, name = row[1], row[4]
+                since = row[1]
+                name = row[4]
                 if (number, since) not in waited:
                     waited[number, since] = find_waited(db, number, run, since) or name
                 yield make_unlisted(*row, waits_for=waited[number, since])
@@ -222,7 +232,9 @@ class State:
         with open_reader(self.path) as db:
             return plan_documents(db, number, self.clock() if now is None else now)
 
-    def open_memory(self, settings: WalkSettings, channel: Channel[Batch]) -> WalkMemory:
+    def open_memory(
+        self, settings: WalkSettings, channel: Channel[Batch]
+    ) -> WalkMemory:
         """Open the memory of a walk; raise StateError if the file cannot be used."""
         from sitemapreader.changes.state_memory import StateMemory  # noqa: PLC0415 (for walks)
 

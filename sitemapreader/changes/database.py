@@ -55,7 +55,9 @@ _DAMAGE = frozenset(
 
 
 _BULK = re.compile(r"CREATE TABLE (url|log) ")
-_COLUMN = re.compile(r"^    (\w+) (INTEGER|REAL|TEXT|BLOB)( NOT NULL)?\b(?! PRIMARY)", re.MULTILINE)
+_COLUMN = re.compile(
+    r"^    (\w+) (INTEGER|REAL|TEXT|BLOB)( NOT NULL)?\b(?! PRIMARY)", re.MULTILINE
+)
 
 
 class DamageError(Exception):
@@ -72,9 +74,10 @@ def wrap_errors(path: Path) -> Iterator[None]:
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             detail = f"{error}: another program is writing it: wait until it ends, then walk again"
             raise StateError(path, detail, is_locked=True) from error
-        advice = (
-            "the next walk replaces it" if is_damage(error) else "remove the cause, and walk again"
-        )
+        if is_damage(error):
+            advice = "the next walk replaces it"
+        else:
+            advice = "remove the cause, and walk again"
         raise StateError(path, f"{error}: {advice}") from error
     except OSError as error:
         raise StateError(path, error.strerror or str(error)) from error
@@ -87,7 +90,10 @@ def is_damage(error: BaseException | None) -> bool:
     code = getattr(error, "sqlite_errorcode", None)
     if isinstance(error, sqlite3.OperationalError) and code is None:
         return "decode" in str(error)  # how Python reports text that is no UTF-8
-    return isinstance(error, DamageError | UnicodeDecodeError) or (code or 0) & 0xFF in _DAMAGE
+    return (
+        isinstance(error, DamageError | UnicodeDecodeError)
+        or (code or 0) & 0xFF in _DAMAGE
+    )
 
 
 _OPEN: dict[tuple[asyncio.AbstractEventLoop, Path], StateFile] = {}
@@ -115,7 +121,10 @@ class StateFile:
         self._turn = threading.RLock()
         with wrap_errors(path):
             if path.exists() and not path.is_file():
-                what = "folder" if path.is_dir() else "device or a pipe"
+                if path.is_dir():
+                    what = "folder"
+                else:
+                    what = "device or a pipe"
                 raise StateError(path, f"this is a {what}: name a file")
             _refuse_foreign(path)
             self._lock = _lock(path)
@@ -155,7 +164,9 @@ class StateFile:
         self.users.discard(user)
         if not self.users:
             for key in [key for key, file in _OPEN.items() if file is self]:
-                del _OPEN[key]  # by itself: the working directory may be another one now
+                del _OPEN[
+                    key
+                ]  # by itself: the working directory may be another one now
             self.close()
 
     async def ask(self, query: Callable[[Connection], T]) -> T:
@@ -174,7 +185,9 @@ class StateFile:
             do = partial(self.change_now, change)
             sql = read_script("large.sql")
             (is_large,) = self.ask_now(lambda db: db.execute(sql, (name,)).fetchone())
-            return await run_in_thread(do, self.connection.interrupt) if is_large else do()
+            if is_large:
+                return await run_in_thread(do, self.connection.interrupt)
+            return do()
 
     def change_now(self, change: Callable[[Connection], T]) -> T:
         """Do the same now: commit all that it changes, or nothing if it raises."""
@@ -201,8 +214,12 @@ class StateFile:
     def close(self) -> None:
         """Close the file and release its lock."""
         with suppress(sqlite3.Error):  # what was committed is in the file
-            if not self.connection.in_transaction:  # the room of what was merged is given back
-                self.connection.executescript(f"PRAGMA incremental_vacuum({_FREED_PAGES})")
+            if (
+                not self.connection.in_transaction
+            ):  # the room of what was merged is given back
+                self.connection.executescript(
+                    f"PRAGMA incremental_vacuum({_FREED_PAGES})"
+                )
         with suppress(sqlite3.Error):
             self.connection.close()
         with suppress(OSError):  # then the next walk finds it as it is
@@ -277,7 +294,8 @@ class StateFile:
         # committed at once, without the files.
         if self._is_held and not self.connection.in_transaction:
             raise StateError(
-                self.path, "an error has undone the changes of this run: run the same command again"
+                self.path,
+                "an error has undone the changes of this run: run the same command again",
             )
 
 
@@ -286,7 +304,10 @@ def open_reader(path: Path) -> Iterator[Connection]:
     """Open a state file for reading only, even while a walk writes it."""
     with wrap_errors(path):
         if not path.is_file():
-            what = "this is not a file" if path.exists() else "no such file"
+            if path.exists():
+                what = "this is not a file"
+            else:
+                what = "no such file"
             raise StateError(path, f"{what}: a walk with `state` makes one")
         _refuse_foreign(path)
         opened = sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)
@@ -327,11 +348,15 @@ def _lock(path: Path) -> Connection:
     if not os.path.lexists(lock_path):
         _create(lock_path)
     found = lock_path.lstat()
-    if not stat.S_ISREG(found.st_mode) or found.st_size:  # nothing is ever written to it
+    if (
+        not stat.S_ISREG(found.st_mode) or found.st_size
+    ):  # nothing is ever written to it
         raise StateError(
             path, f"{lock_path.name} beside it is not a lock of this program: remove it"
         )
-    lock = sqlite3.connect(lock_path, timeout=0, isolation_level=None, check_same_thread=False)
+    lock = sqlite3.connect(
+        lock_path, timeout=0, isolation_level=None, check_same_thread=False
+    )
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError as error:
@@ -370,7 +395,9 @@ def _open_checked(path: Path) -> Connection:
     )
     try:
         if not _check(connection, path):
-            _create_tables(connection)  # before there is a log: the file itself says whose it is
+            _create_tables(
+                connection
+            )  # before there is a log: the file itself says whose it is
         connection.create_function("inflate", 1, _inflate)
         # Once: SQLite prepares all statements anew when another one takes its place.
         connection.create_function("url_key", 1, url_key, deterministic=True)
@@ -451,5 +478,7 @@ def _quarantine(path: Path) -> Path:
         number += 1
     for suffix in _ATTACHED:
         with suppress(FileNotFoundError):
-            path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
+            path.with_name(path.name + suffix).rename(
+                aside.with_name(aside.name + suffix)
+            )
     return aside

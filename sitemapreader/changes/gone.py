@@ -75,7 +75,9 @@ class _Page:
 class PageChecker:
     """Checks pages by the fetcher, the rules, the limits and the state of a walk."""
 
-    def __init__(self, context: WalkContext, rules: RobotsRules, writer: StateWriter) -> None:
+    def __init__(
+        self, context: WalkContext, rules: RobotsRules, writer: StateWriter
+    ) -> None:
         self._context = context
         self._rules = rules
         self._writer = writer
@@ -91,13 +93,16 @@ class PageChecker:
         have only moved.
         """
         yield
-        file, run = self._writer.file, self._writer.run
+        file = self._writer.file
+        run = self._writer.run
         sql = (
             "SELECT key, loc, tries, dead_at, is_gone FROM page WHERE site = ? AND due <= ?"
             " ORDER BY is_gone, dead_at IS NULL, NOT is_unlisted, due, key LIMIT ?"
         )
         due = run.site, self._writer.now, int(allowance.left)
-        pages = [_Page(*row) for row in await file.ask(lambda db: [*db.execute(sql, due)])]
+        pages = [
+            _Page(*row) for row in await file.ask(lambda db: [*db.execute(sql, due)])
+        ]
         pages = pages[: allowance.take(len(pages))]
         places: dict[str, list[_Page]] = {}
         for page in pages:
@@ -106,7 +111,9 @@ class PageChecker:
         find = partial(find_controls, site=run.site, seed=run.stamp, places=wanted)
         controls = await file.work(find, run.name)
         sql = "SELECT loc, dead_at FROM control WHERE site = ?"
-        self._dead_controls = await file.ask(lambda db: dict(db.execute(sql, (run.site,))))
+        self._dead_controls = await file.ask(
+            lambda db: dict(db.execute(sql, (run.site,)))
+        )
         for place, several in places.items():
             for some in _split(several, _AT_ONCE):
                 asking = self._ask_batch([page.loc for page in some], controls)
@@ -115,10 +122,14 @@ class PageChecker:
                 except FetchError:  # the time is over
                     return
                 answers = [
-                    self._postpone(page) if statuses is None else self._judge(page, statuses[n])
+                    self._postpone(page)
+                    if statuses is None
+                    else self._judge(page, statuses[n])
                     for n, page in enumerate(some)
                 ]
-                await file.work(methodcaller("executemany", _ANSWERED, answers), run.name)
+                await file.work(
+                    methodcaller("executemany", _ANSWERED, answers), run.name
+                )
                 yield
 
     def _note(self, page: _Page, status: int | None, pause: float) -> dict[str, Any]:
@@ -143,11 +154,15 @@ class PageChecker:
     def _judge(self, page: _Page, status: int | None) -> dict[str, Any]:
         """Return the columns of a page after its answer; `None` if there was none."""
         answer = self._note(page, status, _DAY * (1 << min(page.tries, _LAST_TRY)))
-        now, least = answer["now"], self._least
+        now = answer["now"]
+        least = self._least
         if status in _DEAD and page.is_gone:
             return answer | {"due": None}
         if status in _DEAD:
-            since = now if page.dead_at is None else page.dead_at
+            if page.dead_at is None:
+                since = now
+            else:
+                since = page.dead_at
             if now - since >= least:
                 answer |= {"is_gone": 1, "tries": 0, "due": now + _RECHECK_SECONDS}
             else:
@@ -167,7 +182,9 @@ class PageChecker:
                 return statuses
         return None
 
-    async def _find_living(self, urls: Sequence[str], controls: dict[str, list[str]]) -> list[str]:
+    async def _find_living(
+        self, urls: Sequence[str], controls: dict[str, list[str]]
+    ) -> list[str]:
         """Return living controls of the nearest place; none if one of them is dead."""
         for place in list_places(urls[0]):
             candidates = [url for url in controls.get(place, ()) if url not in urls]
@@ -191,7 +208,9 @@ class PageChecker:
 
         One that gives no other answer is as good as one that was always dead.
         """
-        status, since, now = await self._ask(url), self._dead_controls.get(url), self._writer.now
+        status = await self._ask(url)
+        since = self._dead_controls.get(url)
+        now = self._writer.now
         if _lives(status):
             if since is not None:
                 await self._note_control(url, None)
@@ -208,9 +227,13 @@ class PageChecker:
         run = self._writer.run
 
         def note(db: Connection) -> None:
-            db.execute("DELETE FROM control WHERE site = ? AND loc = ?", (run.site, url))
+            db.execute(
+                "DELETE FROM control WHERE site = ? AND loc = ?", (run.site, url)
+            )
             if dead_at is not None:
-                db.execute("INSERT INTO control VALUES (?, ?, ?)", (run.site, url, dead_at))
+                db.execute(
+                    "INSERT INTO control VALUES (?, ?, ?)", (run.site, url, dead_at)
+                )
 
         await self._writer.file.work(note, run.name)
 
@@ -264,7 +287,9 @@ def find_controls(
     unfilled = set(places)
     start = blake2b(str(seed).encode(), digest_size=10).digest()
     sql = "SELECT loc FROM url WHERE site = ? AND key {} ? AND lost_run IS NULL ORDER BY key"
-    rows = chain.from_iterable(db.execute(sql.format(sign), (site, start)) for sign in (">=", "<"))
+    rows = chain.from_iterable(
+        db.execute(sql.format(sign), (site, start)) for sign in (">=", "<")
+    )
     for (loc,) in rows:
         if not unfilled:
             break

@@ -154,14 +154,22 @@ def weigh(row: DocumentRow, outcome: Document) -> Evidence:
         case Status.COMPLETE:
             return Evidence.FULL
         case Status.UNCHANGED:
-            return Evidence.FULL if outcome.reason == SAME_BODY else Evidence.CLAIM
+            if outcome.reason == SAME_BODY:
+                return Evidence.FULL
+            return Evidence.CLAIM
         case Status.SKIPPED if outcome.reason == ALREADY_READ and row.digest is None:
             return Evidence.FULL  # another address of a document, and never more
         case Status.PARTIAL:
-            return Evidence.FULL if _OF_ONE_RECORD.issuperset(errors) else Evidence.PART
+            if _OF_ONE_RECORD.issuperset(errors):
+                return Evidence.FULL
+            return Evidence.PART
         case Status.FAILED:
-            is_absent = outcome.http_status in _ABSENT_STATUSES or outcome.reason in _NO_LIST
-            return Evidence.ABSENT if is_absent else Evidence.NONE
+            is_absent = (
+                outcome.http_status in _ABSENT_STATUSES or outcome.reason in _NO_LIST
+            )
+            if is_absent:
+                return Evidence.ABSENT
+            return Evidence.NONE
     return Evidence.NONE
 
 
@@ -171,7 +179,9 @@ def confirm(read: int, confirmed: int, reading: int, least: int) -> tuple[int, i
         return max(reading, read), max(reading, confirmed)
     if not read:
         return reading, confirmed
-    return (reading, read) if reading - read >= least else (read, confirmed)
+    if reading - read >= least:
+        return (reading, read)
+    return (read, confirmed)
 
 
 def date_outcome(
@@ -192,7 +202,10 @@ def date_outcome(
         if run.saves:
             found["confirmed_run"] = confirmed
     if run.saves and evidence.is_list and is_new:
-        found["to_merge"] = -reading if row.digest is None else reading
+        if row.digest is None:
+            found["to_merge"] = -reading
+        else:
+            found["to_merge"] = reading
         if evidence is not Evidence.FULL:  # as it comes back, it is read again
             found["complete"] = 0
     return found
@@ -204,7 +217,8 @@ def date_outcome(
 def find_losses(db: sqlite3.Connection, site: int) -> list[int]:
     """Return the runs in which something was lost that waits, the oldest first."""
     sql = (
-        f"SELECT DISTINCT lost_run FROM url INDEXED BY url_lost WHERE {_IS_LOST} ORDER BY lost_run"
+        "SELECT DISTINCT lost_run FROM url INDEXED BY url_lost"
+        f" WHERE {_IS_LOST} ORDER BY lost_run"
     )
     return [lost for (lost,) in db.execute(sql, {"site": site})]
 
@@ -235,8 +249,13 @@ def find_unverified(
         " WHERE site = :site AND is_named AND confirmed_run < :newest ORDER BY read_run, url"
     )
     rows = db.execute(sql, {"site": run.site, "newest": losses[-1]}).fetchall()
-    (number,) = db.execute("SELECT count(*) FROM document WHERE site = ?", (run.site,)).fetchone()
-    share = 1.0 if elapsed >= verify_after else elapsed / verify_after
+    (number,) = db.execute(
+        "SELECT count(*) FROM document WHERE site = ?", (run.site,)
+    ).fetchone()
+    if elapsed >= verify_after:
+        share = 1.0
+    else:
+        share = elapsed / verify_after
     room = max(_VERIFIED_AT_ONCE, math.ceil(number * share))
     chosen: set[str] = set()
     waiting: list[str] = []
@@ -288,7 +307,9 @@ def reconcile(db: sqlite3.Connection, run: Run, end: WalkEnd) -> Findings | None
     db.executemany("INSERT INTO reachable VALUES (?, ?)", end.listed.items())
     db.execute(_NAMED_BEFORE, values)
     _execute(db, "name.sql", values)
-    if run.saves and not run.is_new:  # the first walk has nothing to compare: the next one merges
+    if (
+        run.saves and not run.is_new
+    ):  # the first walk has nothing to compare: the next one merges
         merge(db, run.site)
     # A document that failed and was never read may name any other.
     unknown = (
@@ -346,7 +367,9 @@ def _is_dead(db: sqlite3.Connection, values: Mapping[str, Any]) -> bool:
     return bool(is_dead)
 
 
-def _look(db: sqlite3.Connection, run: Run, values: Mapping[str, Any], *, knows_all: bool) -> int:
+def _look(
+    db: sqlite3.Connection, run: Run, values: Mapping[str, Any], *, knows_all: bool
+) -> int:
     """Date this run's reading of the naming documents; return the last confirmed one."""
     read, confirmed = run.looks
     if not knows_all:

@@ -64,12 +64,25 @@ class Run:
     is_resumed: bool = False
     is_new: bool = False  # the state has no URL of the site: every entry is new
     looked: int = 0  # the last run before it that knew all documents
-    looks: tuple[int, int] = (0, 0)  # of what names documents, `read_run` and `confirmed_run`
-    unverified: frozenset[str] = frozenset()  # documents that are read in full, by keys of URLs
-    ranks: Mapping[str, float] = attrs.field(factory=dict)  # key of a URL -> when it was answered
-    chosen: frozenset[str] | None = None  # what is due, by keys of URLs, if only that is asked for
-    idle: frozenset[str] = frozenset()  # not due, and not to be read for what they list either
-    kept: int = 0  # the oldest run of which it uses an answer; 0 if it has asked for all
+    looks: tuple[int, int] = (
+        0,
+        0,
+    )  # of what names documents, `read_run` and `confirmed_run`
+    unverified: frozenset[str] = (
+        frozenset()
+    )  # documents that are read in full, by keys of URLs
+    ranks: Mapping[str, float] = attrs.field(
+        factory=dict
+    )  # key of a URL -> when it was answered
+    chosen: frozenset[str] | None = (
+        None  # what is due, by keys of URLs, if only that is asked for
+    )
+    idle: frozenset[str] = (
+        frozenset()
+    )  # not due, and not to be read for what they list either
+    kept: int = (
+        0  # the oldest run of which it uses an answer; 0 if it has asked for all
+    )
 
 
 @attrs.frozen
@@ -102,7 +115,9 @@ def make_unlisted(
 ) -> UnlistedUrl:
     """Return a value for a row of `page`."""
     asked = None if asked_at is None else as_moment(asked_at)
-    return UnlistedUrl(loc, as_moment(since), document, why, site, asked, status, waits_for)
+    return UnlistedUrl(
+        loc, as_moment(since), document, why, site, asked, status, waits_for
+    )
 
 
 def make_gone(
@@ -149,7 +164,9 @@ def _as_children(text: Any) -> list[tuple[str, str | None]]:
         pairs = [(loc, mark) for loc, mark in json.loads(text or "[]")]
     except (TypeError, ValueError):
         raise DamageError(f"{excerpt(str(text))} is not a list of children") from None
-    if not all(isinstance(each, str) for loc, mark in pairs for each in (loc, mark or "")):
+    if not all(
+        isinstance(each, str) for loc, mark in pairs for each in (loc, mark or "")
+    ):
         raise DamageError(f"{excerpt(str(text))} is not a list of children")
     return pairs
 
@@ -177,7 +194,9 @@ class DocumentRow:
     size: int | None = None
     digest: bytes | None = None
     entries: int = 0
-    child_list: list[tuple[str, str | None]] = attrs.field(default=None, converter=_as_children)
+    child_list: list[tuple[str, str | None]] = attrs.field(
+        default=None, converter=_as_children
+    )
     read_at: float | None = None
     filters: str | None = attrs.field(default=None, converter=_as_filters)
     window: int = 0
@@ -204,14 +223,20 @@ def insert_document(db: sqlite3.Connection, row: DocumentRow) -> int:
 
 
 def update_document(
-    db: sqlite3.Connection, row: DocumentRow, changes: Mapping[str, Any], *, is_read: bool = False
+    db: sqlite3.Connection,
+    row: DocumentRow,
+    changes: Mapping[str, Any],
+    *,
+    is_read: bool = False,
 ) -> None:
     """Change a document, or insert it; drop the batches of one that is read."""
     names = ", ".join(f"{name} = ?" for name in changes)
     number = insert_document(db, row)
     db.execute(f"UPDATE document SET {names} WHERE id = ?", (*changes.values(), number))
     if is_read:
-        db.execute("DELETE FROM batch WHERE site = ? AND document = ?", (row.site, number))
+        db.execute(
+            "DELETE FROM batch WHERE site = ? AND document = ?", (row.site, number)
+        )
 
 
 def load_document(db: sqlite3.Connection, run: Run, url: str) -> DocumentRow:
@@ -234,7 +259,8 @@ def find_records(
     unlisted or gone is not known.
     """
     known: dict[bytes, dict[int, bytes | None]] = {}
-    own, marks = "iif(window = 2, -document, document)", ", ".join("?" * len(keys))
+    own = "iif(window = 2, -document, document)"
+    marks = ", ".join("?" * len(keys))
     find = (
         f"SELECT key, {own}, record FROM url WHERE site = ? AND key IN ({marks})"
         " AND NOT (lost_run IS NOT NULL AND window <> 2 AND EXISTS (SELECT 1 FROM page"
@@ -251,7 +277,9 @@ def find_removed(
     """Return the keys of URLs that were missing after a reading, which a cache had kept."""
     marks = ", ".join("?" * len(keys))
     find = f"SELECT key FROM page WHERE site = ? AND since > ? AND key IN ({marks})"
-    return frozenset(key for (key,) in db.execute(find, (row.site, reading / 1e9, *keys)))
+    return frozenset(
+        key for (key,) in db.execute(find, (row.site, reading / 1e9, *keys))
+    )
 
 
 def log_entries(
@@ -278,9 +306,12 @@ def save_batch(
 
 def load_batches(db: sqlite3.Connection, row: DocumentRow) -> frozenset[bytes]:
     """Return the keys of a document's URLs that were saved so."""
-    sql, size = "SELECT keys FROM batch WHERE site = ? AND document = ?", _URL_HASH_BYTES
+    sql = "SELECT keys FROM batch WHERE site = ? AND document = ?"
+    size = _URL_HASH_BYTES
     found = db.execute(sql, (row.site, row.id))
-    return frozenset(keys[n : n + size] for (keys,) in found for n in range(0, len(keys), size))
+    return frozenset(
+        keys[n : n + size] for (keys,) in found for n in range(0, len(keys), size)
+    )
 
 
 # -- the hashes of a URL and of its record
@@ -291,7 +322,8 @@ def pack(locs: Iterable[str]) -> bytes:
     return zlib.compress(json.dumps([*locs]).encode("ascii"), 1)
 
 
-_URL_HASH_BYTES, _RECORD_HASH_BYTES = 10, 6
+_URL_HASH_BYTES = 10
+_RECORD_HASH_BYTES = 6
 _KEY = blake2b(digest_size=_URL_HASH_BYTES)
 """Copied for each URL, which takes half as long as making a new hash."""
 
@@ -330,7 +362,9 @@ def _write_unordered(value: object) -> object:
     """Write a value in a fixed order of elements and attributes, to compare it."""
     if isinstance(value, tuple):
         return sorted(map(_write_value, value))
-    return value if value is None or isinstance(value, str) else _write_value(value)
+    if value is None or isinstance(value, str):
+        return value
+    return _write_value(value)
 
 
 def _write_value(value: object) -> str:
@@ -341,19 +375,25 @@ def _write_value(value: object) -> str:
         return repr((value.namespace, value.name, value.text, attributes, children))
     if isinstance(value, Video) and (value.tags or value.prices):
         tags = tuple(sorted(value.tags))
-        value = attrs.evolve(value, tags=tags, prices=tuple(sorted(value.prices, key=repr)))
+        value = attrs.evolve(
+            value, tags=tags, prices=tuple(sorted(value.prices, key=repr))
+        )
     return repr(value)
 
 
 @lru_cache(maxsize=16_384)
-def _hash_plain(written: str | None, changefreq: str | None, priority: float | None) -> bytes:
+def _hash_plain(
+    written: str | None, changefreq: str | None, priority: float | None
+) -> bytes:
     return _hash((_read_moment(written), changefreq, priority))
 
 
 def _read_moment(written: str | None) -> float | str | None:
     """Return the moment of a lastmod, in which all its notations are equal."""
     found = None if written is None else parse_lastmod(written)
-    return written if found is None else found.timestamp()
+    if found is None:
+        return written
+    return found.timestamp()
 
 
 def _hash(fields: tuple[object, ...]) -> bytes:

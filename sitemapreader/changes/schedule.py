@@ -24,7 +24,13 @@ import attrs
 
 from sitemapreader.changes.database import read_script
 from sitemapreader.changes.law import IS_INDEX, find_losses
-from sitemapreader.changes.rows import DocumentRow, Run, as_moment, load_document, update_document
+from sitemapreader.changes.rows import (
+    DocumentRow,
+    Run,
+    as_moment,
+    load_document,
+    update_document,
+)
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,9 +39,12 @@ if TYPE_CHECKING:
 
 HOUR = 3600.0
 DAY = 24 * HOUR
-_PRIOR_NEWS, _PRIOR_HOURS = 0.1, 24.0
+_PRIOR_NEWS = 0.1
+_PRIOR_HOURS = 24.0
 _SILENT_HOURS = 24.0
-_LEAST_REST, _LONGEST_REST, _LONGEST_RETRY_AFTER = HOUR / 2, DAY, 32 * DAY
+_LEAST_REST = HOUR / 2
+_LONGEST_REST = DAY
+_LONGEST_RETRY_AFTER = 32 * DAY
 LEAST_SECONDS = 600
 """Least time between two requests of a document."""
 _HAS_TURNS = "EXISTS (SELECT 1 FROM document WHERE site = site.id AND rate > 0)"
@@ -77,11 +86,16 @@ def learn(
     (is_first,) = db.execute(sql, (run.site,)).fetchone()
     found = {url: load_document(db, run, url) for url in askings}
     # One that was asked for and has no row was a wrong guess.
-    rows = {url: row for url, row in found.items() if row.id or askings[url].asked_at is None}
+    rows = {
+        url: row
+        for url, row in found.items()
+        if row.id or askings[url].asked_at is None
+    }
     new = {url for url, row in rows.items() if row.asked_at is None}
     born = Counter(askings[url].index for url in new)
     for url, row in rows.items():
-        asking, asked_at = askings[url], askings[url].asked_at
+        asking = askings[url]
+        asked_at = askings[url].asked_at
         if row.asked_at is None:
             row.asked_at = row.found_at = (asked_at or now) - (0 if is_first else HOUR)
         if asking.is_failed:
@@ -90,9 +104,14 @@ def learn(
             was_there = is_first or (url in new and not asking.index)
             news = asking.news + missed.get(row.id or 0, 0) + born[url]
             _add(row, 0 if was_there else news, asked_at)
-        row.rate = 0.0 if asking.has_no_turn else _find_rate(row)
+        if asking.has_no_turn:
+            row.rate = 0.0
+        else:
+            row.rate = _find_rate(row)
         update_document(db, row, {name: getattr(row, name) for name in _LEARNED})
-    answers = [askings[url].is_failed for url in rows if askings[url].asked_at is not None]
+    answers = [
+        askings[url].is_failed for url in rows if askings[url].asked_at is not None
+    ]
     _rest_site(db, run.site, is_down=bool(answers) and all(answers))
 
 
@@ -102,7 +121,8 @@ _LEARNED = ("asked_at", "found_at", "news", "hours", "rate", "not_before")
 def _add(row: DocumentRow, news: float, now: float) -> None:
     """Add a response to the observations."""
     row.news, row.hours = row.news + news, row.hours + _hours_between(row.asked_at, now)
-    row.asked_at, row.not_before = now, 0.0
+    row.asked_at = now
+    row.not_before = 0.0
     if news:
         row.found_at = now
 
@@ -113,25 +133,33 @@ def _find_rate(row: DocumentRow) -> float:
     # were. But the silence of a day says nothing: a shop is filled at night.
     silent = _hours_between(row.found_at, row.asked_at or 0.0)
     rate = (_PRIOR_NEWS + row.news) / (_PRIOR_HOURS + row.hours)
-    return min(rate, 1 / silent) if silent > _SILENT_HOURS else rate
+    if silent > _SILENT_HOURS:
+        return min(rate, 1 / silent)
+    return rate
 
 
 def _hours_between(since: float | None, now: float) -> float:
     since = now if since is None else since
-    return 24.0 if since > now else (now - since) / HOUR
+    if since > now:
+        return 24.0
+    return (now - since) / HOUR
 
 
 def _find_rest(since: float, now: float, retry_after: float) -> float:
     """Return how long to rest after a failure: as long as there was no response."""
     rest = min(max(_LEAST_REST, HOUR * _hours_between(since, now)), _LONGEST_REST)
-    return max(rest, min(retry_after, _LONGEST_RETRY_AFTER)) if 0 < retry_after < math.inf else rest
+    if 0 < retry_after < math.inf:
+        return max(rest, min(retry_after, _LONGEST_RETRY_AFTER))
+    return rest
 
 
 def _rest_site(db: sqlite3.Connection, site: int, *, is_down: bool) -> None:
     """Let a site rest in which nothing has a turn, for a day at most."""
     least = _LEAST_REST if is_down else _LONGEST_REST
     rest = f"iif({_HAS_TURNS}, 0, min(max(?, 2 * rest), ?))"
-    db.execute(f"UPDATE site SET rest = {rest} WHERE id = ?", (least, _LONGEST_REST, site))
+    db.execute(
+        f"UPDATE site SET rest = {rest} WHERE id = ?", (least, _LONGEST_REST, site)
+    )
 
 
 # -- planning
@@ -177,13 +205,18 @@ def _find_turns(
         moments | {"names": json.dumps([*names])} | values,
     )
     return [
-        PlannedDocument(url, site, due, math.sqrt(abs(waiting or 0)) / 2, *rest)  # damaged rates
+        PlannedDocument(
+            url, site, due, math.sqrt(abs(waiting or 0)) / 2, *rest
+        )  # damaged rates
         for url, site, due, waiting, *rest in rows
     ]
 
 
 def plan(
-    db: sqlite3.Connection, number: int, now: float, names: Collection[str] | None = None
+    db: sqlite3.Connection,
+    number: int,
+    now: float,
+    names: Collection[str] | None = None,
 ) -> list[PlannedDocument]:
     """Return the documents to ask now, of some sites or of all, most waiting first."""
     # One more than a quarter now and then: right on average, for one document at a time too.
@@ -198,7 +231,9 @@ def plan(
     return sorted([*chosen.values()][:number], key=lambda each: -each.waiting)
 
 
-def plan_documents(db: sqlite3.Connection, number: int, now: float) -> list[PlannedDocument]:
+def plan_documents(
+    db: sqlite3.Connection, number: int, now: float
+) -> list[PlannedDocument]:
     """Return the documents that `plan` chooses, then the resting ones."""
     chosen = plan(db, number, now)
     where = "due > :now ORDER BY due, waiting DESC LIMIT :most"
@@ -206,7 +241,10 @@ def plan_documents(db: sqlite3.Connection, number: int, now: float) -> list[Plan
 
 
 def plan_sites(
-    db: sqlite3.Connection, number: int, now: float, names: Collection[str] | None = None
+    db: sqlite3.Connection,
+    number: int,
+    now: float,
+    names: Collection[str] | None = None,
 ) -> dict[str, frozenset[str]]:
     """Return the URLs to request from each site, at most `number` in all, by site.
 
@@ -221,7 +259,10 @@ def plan_sites(
 def find_turn(db: sqlite3.Connection, name: str, now: float) -> dict[str, Any]:
     """Return when a site has its next turn, as fields of `SiteOutcome`."""
     if turns := _find_turns(db, now, [name]):
-        return {"due": min(t.due for t in turns), "waiting": max(t.waiting for t in turns)}
+        return {
+            "due": min(t.due for t in turns),
+            "waiting": max(t.waiting for t in turns),
+        }
     sql = f"SELECT ended + rest FROM site WHERE name = :name AND {_IS_RESTING}"
     values = {"name": name, "now": now, "far": now + _LONGEST_RETRY_AFTER}
     (due,) = db.execute(sql, values).fetchone() or (now,)
@@ -233,10 +274,14 @@ def find_due(
 ) -> frozenset[str] | None:
     """Return the documents of a site that a plan requests; `None` for all of them."""
     is_unknown = name not in plan and find_unscheduled(db, [name], now)
-    return None if is_unknown else plan.get(name, frozenset())
+    if is_unknown:
+        return None
+    return plan.get(name, frozenset())
 
 
-def find_unscheduled(db: sqlite3.Connection, names: Iterable[str], now: float) -> dict[str, bool]:
+def find_unscheduled(
+    db: sqlite3.Connection, names: Iterable[str], now: float
+) -> dict[str, bool]:
     """Return the sites without a due date, each with whether it was read before."""
     unscheduled = (
         "SELECT value, ended IS NOT NULL"
@@ -244,7 +289,11 @@ def find_unscheduled(db: sqlite3.Connection, names: Iterable[str], now: float) -
         " FROM json_each(:names) LEFT JOIN site ON name = value"
         f" WHERE NOT {_HAS_TURNS} AND NOT ifnull({_IS_RESTING}, FALSE)"
     )
-    values = {"names": json.dumps([*names]), "now": now, "far": now + _LONGEST_RETRY_AFTER}
+    values = {
+        "names": json.dumps([*names]),
+        "now": now,
+        "far": now + _LONGEST_RETRY_AFTER,
+    }
     return {name: bool(was_read) for name, was_read in db.execute(unscheduled, values)}
 
 
@@ -257,7 +306,9 @@ def is_ready(row: DocumentRow, now: float) -> bool:
     return not is_early and not now < row.not_before <= now + _LONGEST_RETRY_AFTER
 
 
-def choose(db: sqlite3.Connection, run: Run, revisit: int | Collection[str], now: float) -> Run:
+def choose(
+    db: sqlite3.Connection, run: Run, revisit: int | Collection[str], now: float
+) -> Run:
     """Choose the documents that a walk over a site requests: these, or all that are due.
 
     If nothing is known of the site, it asks for everything.

@@ -28,6 +28,8 @@ class StateMemory(StateWriter):
         self, context: WalkContext, rules: RobotsRules, allowance: UrlAllowance
     ) -> AsyncGenerator[None, None]:
         """Check the pages of missing URLs; yield at first and between them."""
-        async with aclosing(PageChecker(context, rules, self).check(allowance)) as asking:
+        async with aclosing(
+            PageChecker(context, rules, self).check(allowance)
+        ) as asking:
             async for _ in asking:
                 yield

@@ -52,7 +52,9 @@ _HEADERS = ("content-type", "link")
 class StateWriter:
     """The writer of one walk's state."""
 
-    def __init__(self, rules: Rules, settings: WalkSettings, channel: Channel[Batch]) -> None:
+    def __init__(
+        self, rules: Rules, settings: WalkSettings, channel: Channel[Batch]
+    ) -> None:
         self.settings = settings
         self.clock = rules.clock
         self.trust_seconds = rules.revalidate_after / 1e9
@@ -92,11 +94,15 @@ class StateWriter:
         delivered: list[str] = []
         if run.is_resumed and self.settings.unique:
             delivered = await self.file.ask(self._list_delivered)
-        return Resumption(run.is_resumed, self._replaced, delivered, run.idle, run.ranks)
+        return Resumption(
+            run.is_resumed, self._replaced, delivered, run.idle, run.ranks
+        )
 
     def _begin(self, db: Connection) -> Run:
         """Resume the walk that was interrupted within a day, or begin a new one."""
-        run, now, revisit = self.run, self.clock(), self.settings.revisit
+        run = self.run
+        now = self.clock()
+        revisit = self.settings.revisit
         db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (run.name,))
         site, last, since, ended, stopped, looked, *looks = db.execute(
             "SELECT id, run, began, ended, complete, looked_run, read_run, confirmed_run"
@@ -111,7 +117,9 @@ class StateWriter:
             looked, *looks = (min(each, last) for each in (looked, *looks))
         # One that a limit of URLs stopped goes on whenever the next one comes.
         is_resumed = bool(last) and ended is None
-        is_resumed &= stopped is not None or 0 <= now - (since or 0) < _RESUMABLE_SECONDS
+        is_resumed &= (
+            stopped is not None or 0 <= now - (since or 0) < _RESUMABLE_SECONDS
+        )
         stamp = max(present, last + 1)
         if not is_resumed:
             db.execute(
@@ -127,17 +135,24 @@ class StateWriter:
             stamp=stamp,
             last=last,
             is_resumed=is_resumed,
-            is_new=not db.execute("SELECT 1 FROM url WHERE site = ? LIMIT 1", (site,)).fetchone(),
+            is_new=not db.execute(
+                "SELECT 1 FROM url WHERE site = ? LIMIT 1", (site,)
+            ).fetchone(),
             looked=looked,
             looks=tuple(looks),
         )
         if run.saves:
-            losses, elapsed = law.find_losses(db, site), stamp - last
-            unverified = law.find_unverified(db, run, losses, self._verify_after, elapsed)
+            losses = law.find_losses(db, site)
+            elapsed = stamp - last
+            unverified = law.find_unverified(
+                db, run, losses, self._verify_after, elapsed
+            )
             run = attrs.evolve(run, unverified=unverified)
         if revisit is not None:
             return schedule.choose(db, run, revisit, now)
-        db.execute("DELETE FROM kept WHERE site = ?", (site,))  # what it is answered now is newer
+        db.execute(
+            "DELETE FROM kept WHERE site = ?", (site,)
+        )  # what it is answered now is newer
         if stopped != 0:
             return run
         # The last one did not come to its end: begin with what was read longest ago.
@@ -170,7 +185,8 @@ class StateWriter:
             return None
         _, _, asked, _, status, final_url, headers, body = row
         try:
-            plain, said = zlib.decompress(body), json.loads(headers)
+            plain = zlib.decompress(body)
+            said = json.loads(headers)
         except (zlib.error, ValueError):  # it is damaged
             return None
         self.run = attrs.evolve(self.run, kept=min(asked, self.run.kept or asked))
@@ -184,8 +200,17 @@ class StateWriter:
         """Keep a response for the rounds of a day."""
         if self.settings.revisit is None:
             return
-        headers = {name: response.headers[name] for name in _HEADERS if name in response.headers}
-        said = response.status, response.url, json.dumps(headers), zlib.compress(response.body)
+        headers = {
+            name: response.headers[name]
+            for name in _HEADERS
+            if name in response.headers
+        }
+        said = (
+            response.status,
+            response.url,
+            json.dumps(headers),
+            zlib.compress(response.body),
+        )
         row = self.run.site, url_key(url), self.run.stamp, self.clock(), *said
         sql = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         await self.file.work(lambda db: db.execute(sql, row), self.run.name)
@@ -196,16 +221,24 @@ class StateWriter:
         Return what is missing, as `law.reconcile` does.
         """
         await self._channel.wait_until_dry()
-        if self.run.chosen and not self.run.is_resumed:  # else it may have been asked before
+        if (
+            self.run.chosen and not self.run.is_resumed
+        ):  # else it may have been asked before
             # What is not named or not wanted any more rests as if it had failed.
             for url in self.run.chosen:
-                self.askings.setdefault(url, schedule.Asking(self.clock(), is_failed=True))
+                self.askings.setdefault(
+                    url, schedule.Asking(self.clock(), is_failed=True)
+                )
 
         def write_end(db: Connection) -> Findings | None:
-            site, now = self.run.site, self.clock()
+            site = self.run.site
+            now = self.clock()
             db.execute("DELETE FROM batch WHERE site = ?", (site,))
             found = law.reconcile(db, self.run, end)
-            unlisted, waiting = (found.unlisted, found.waiting) if found else (None, None)
+            if found:
+                unlisted, waiting = (found.unlisted, found.waiting)
+            else:
+                unlisted, waiting = (None, None)
             oldest = next(iter(law.find_losses(db, site)), 0)
             db.execute(
                 "UPDATE site SET ended = ?, complete = ?, unlisted = ?, waiting = ?, lost_run = ?"
@@ -221,7 +254,8 @@ class StateWriter:
     async def stop(self) -> None:
         """Let any later walk resume this one, which a limit of URLs has stopped."""
         await self._channel.wait_until_dry()
-        sql, values = "UPDATE site SET complete = 0 WHERE id = ?", (self.run.site,)
+        sql = "UPDATE site SET complete = 0 WHERE id = ?"
+        values = (self.run.site,)
         await self.file.work(lambda db: db.execute(sql, values), self.run.name)
 
     # -- what is unlisted or gone, and was not told
@@ -234,17 +268,25 @@ class StateWriter:
     def find_removals_now(self, kind: RemovalKind) -> Removals:
         """Return some of it, without waiting for other walks."""
         make, columns, condition = REMOVALS[kind]
-        is_untold = "TRUE" if kind == "returned" else f"NOT told_{kind}"
+        if kind == "returned":
+            is_untold = "TRUE"
+        else:
+            is_untold = f"NOT told_{kind}"
         sql = (
             f"SELECT key, {columns} FROM page JOIN site ON site.id = page.site"
             f" WHERE site.id = ? AND {condition} AND {is_untold} ORDER BY key LIMIT 500"
         )
-        rows = self.file.ask_now(lambda db: db.execute(sql, (self.run.site,)).fetchall())
+        rows = self.file.ask_now(
+            lambda db: db.execute(sql, (self.run.site,)).fetchall()
+        )
         return [(key, make(*values)) for key, *values in rows]
 
     def tell_removals(self, kind: RemovalKind, keys: Collection[bytes]) -> None:
         """Record that the removals were delivered."""
-        told = "told_gone = 0" if kind == "returned" else f"told_{kind} = 1"
+        if kind == "returned":
+            told = "told_gone = 0"
+        else:
+            told = f"told_{kind} = 1"
         sql = f"UPDATE page SET {told} WHERE site = ? AND key = ?"
         rows = [(self.run.site, key) for key in keys]
         self.file.change_now(lambda db: db.executemany(sql, rows))

@@ -93,7 +93,10 @@ class DocumentTracker:
         run = writer.run
         self.row = row = load_document(db, run, url_key(job.entry.loc))
         is_begun = run.is_resumed and not run.saves
-        self._sent = load_batches(db, row) if is_begun else frozenset[bytes]()
+        if is_begun:
+            self._sent = load_batches(db, row)
+        else:
+            self._sent = frozenset[bytes]()
         """Keys of the URLs that the resumed walk has delivered, without `changes`."""
         self.batch_entries = ACK_ENTRIES
         self._writer = writer
@@ -118,17 +121,29 @@ class DocumentTracker:
         self._has_old = False
         """True if an entry is no recent news."""
         # whether earlier filters delivered all entries that pass now
-        is_covered = row.filters is None or _covers(row.filters, self._mark(row.final_url))
+        is_covered = row.filters is None or _covers(
+            row.filters, self._mark(row.final_url)
+        )
         if self._settings.changes:  # one without them has not saved what it delivered
             is_covered &= bool(row.is_saved) or row.digest is None
         self._is_usable = bool(row.complete) and is_covered
         self._is_dated = self._compare_lastmod()
-        self.settled = self._find_outcome() if is_covered else None
+        if is_covered:
+            self.settled = self._find_outcome()
+        else:
+            self.settled = None
         """The outcome of a document that is not requested."""
         self._is_saved = self.settled is not None
-        if not self._is_saved and self._is_current() and not job.leads_up(row.final_url):
+        if (
+            not self._is_saved
+            and self._is_current()
+            and not job.leads_up(row.final_url)
+        ):
             self.settled = Status.UNCHANGED, SAME_LASTMOD
-        self.prior = self._make_prior_version() if self._is_usable else PriorVersion()
+        if self._is_usable:
+            self.prior = self._make_prior_version()
+        else:
+            self.prior = PriorVersion()
         """Prior version that the response is compared with."""
 
     def _mark(self, final_url: str) -> str:
@@ -139,7 +154,8 @@ class DocumentTracker:
 
     def _find_outcome(self) -> tuple[Status, str] | None:
         """Return the outcome of a document that is finished or not due; else `None`."""
-        run, row = self._writer.run, self.row
+        run = self._writer.run
+        row = self.row
         if run.is_resumed and row.seen_run >= run.id and row.status in _FINISHED:
             return Status(row.status), row.reason or FINISHED_BEFORE
         if self._decide_due():
@@ -149,7 +165,8 @@ class DocumentTracker:
 
     def _decide_due(self) -> bool:
         """Return whether the document is due; record the columns for a later round."""
-        chosen, key = self._writer.run.chosen, self.row.url
+        chosen = self._writer.run.chosen
+        key = self.row.url
         if chosen is None or key in chosen:
             return True
         if self._is_doubtful:
@@ -198,7 +215,8 @@ class DocumentTracker:
 
     def _believes(self, *, lies: int) -> bool:
         """Return whether a word of the index or the server is believed; not one that has lied."""
-        run, row = self._writer.run, self.row
+        run = self._writer.run
+        row = self.row
         is_old = run.id - row.read_run >= run.distrust_after
         return not (lies or is_old or row.url in run.unverified)
 
@@ -206,7 +224,8 @@ class DocumentTracker:
         """Return whether the lastmod in an index says that a child is unchanged."""
         # Not if the child was read within the day, or the second, that its lastmod names: it may
         # have been written again after that.
-        entry, row = self._entry, self.row
+        entry = self._entry
+        row = self.row
         if (
             entry.via is not Via.INDEX
             or entry.lastmod is None
@@ -228,10 +247,16 @@ class DocumentTracker:
     @property
     def previous(self) -> PreviousReading:
         """The last reading of the document."""
-        row, run = self.row, self._writer.run
-        via = Via.PAGE if row.format is not None and row.format.is_feed else Via.INDEX
+        row = self.row
+        run = self._writer.run
+        if row.format is not None and row.format.is_feed:
+            via = Via.PAGE
+        else:
+            via = Via.INDEX
         children = [
-            SitemapEntry(loc, parse_lastmod(mark or ""), via, row.final_url, lastmod_text=mark)
+            SitemapEntry(
+                loc, parse_lastmod(mark or ""), via, row.final_url, lastmod_text=mark
+            )
             for loc, mark in row.child_list
         ]
         was_read_now = row.seen_run >= run.id and row.status in _READ
@@ -260,11 +285,17 @@ class DocumentTracker:
 
     def add_children(self, entries: Iterable[SitemapEntry]) -> None:
         """Remember children of the document, without passwords."""
-        self._children += [(without_userinfo(each.loc), _lastmod_of(each)) for each in entries]
+        self._children += [
+            (without_userinfo(each.loc), _lastmod_of(each)) for each in entries
+        ]
 
     async def select(self, rows: Rows) -> Rows:
         """Return the entries that were not delivered; with `changes`, set their `change`."""
-        texts = [text for text in get_column(rows, "lastmod_text") if text and text[0] in "12"]
+        texts = [
+            text
+            for text in get_column(rows, "lastmod_text")
+            if text and text[0] in "12"
+        ]
         self._newest = max([self._newest, *texts])
         if not self._settings.changes:
             sent = map(hash_url, get_column(rows, "loc")) if self._sent else ()
@@ -273,32 +304,45 @@ class DocumentTracker:
             return rows
         entries = list(rows)
         recent = as_moment(self._asked_at) - _NEWS_LAST
-        self._has_old |= any(not each.news or (each.date or recent) < recent for each in entries)
+        self._has_old |= any(
+            not each.news or (each.date or recent) < recent for each in entries
+        )
         keys = [hash_url(entry.loc) for entry in entries]
         if self._age:
             reading = self._writer.run.stamp - self._age
             find = partial(find_removed, row=self.row, keys=keys, reading=reading)
             removed = await self._writer.file.ask(find)
-            entries = [each for each, key in zip(entries, keys, strict=True) if key not in removed]
+            entries = [
+                each
+                for each, key in zip(entries, keys, strict=True)
+                if key not in removed
+            ]
             keys = [key for key in keys if key not in removed]
         records = [hash_record(entry) for entry in entries]
         known: dict[bytes, dict[int, bytes | None]] = {}
         if not self._writer.run.is_new:
-            known = await self._writer.file.ask(lambda db: find_records(db, self.row, keys))
+            known = await self._writer.file.ask(
+                lambda db: find_records(db, self.row, keys)
+            )
         changes = [
-            _compare(known[key], self.row.id or 0, record) if key in known else Change.NEW
+            _compare(known[key], self.row.id or 0, record)
+            if key in known
+            else Change.NEW
             for key, record in zip(keys, records, strict=True)
         ]
         for n, key in enumerate(keys):  # several records of a URL are one
             if changes[n] is not None and len(self._offered) < _COMPARED_URLS:
-                changes[n] = None if key in self._offered else changes[n]
+                if key in self._offered:
+                    changes[n] = None
                 self._offered.add(key)
         # What a record says of itself happened since some day; this, since the last walk. What it
         # says was deleted is told at the end of the walk.
         listed = [entry.change is not Change.UNLISTED for entry in entries]
         for entry, change in compress(zip(entries, changes, strict=True), listed):
             entry.change = change
-        offered = [entry for entry in compress(entries, listed) if entry.change is not None]
+        offered = [
+            entry for entry in compress(entries, listed) if entry.change is not None
+        ]
         self._compared = _Compared(entries, offered, keys, records, changes)
         self._selected = len(offered)
         return offered
@@ -314,11 +358,14 @@ class DocumentTracker:
         if self._settings.unique or not self._settings.changes:
             locs = get_column(kept[:sent], "loc")
             packed = pack(locs) if self._settings.unique else None
-            await self._writer.commit_on_ack(lambda db: save_batch(db, self.row, locs, packed))
+            await self._writer.commit_on_ack(
+                lambda db: save_batch(db, self.row, locs, packed)
+            )
         if not self._settings.changes:
             return
         self._news += get_column(kept[:sent], "change").count(Change.NEW)
-        entries, rest = compared.entries, list(kept[sent:])
+        entries = compared.entries
+        rest = list(kept[sent:])
         if rest:  # the next walk begins with this one
             entries = list(takewhile(lambda entry: entry is not rest[0], entries))
         # What `unique` drops was handed over by another document: it counts as sent.
@@ -332,15 +379,20 @@ class DocumentTracker:
                 marks[n] = "u" if compared.changes[n] is Change.NEW else "o"
             elif withheld and id(entry) in withheld:
                 marks[n] = "w"
-        keys, records = compared.keys[: len(entries)], compared.records[: len(entries)]
+        keys = compared.keys[: len(entries)]
+        records = compared.records[: len(entries)]
         packed = pack(entry.loc for entry in entries)
         columns = b"".join(keys), b"".join(records), packed, "".join(marks)
         reading = self._writer.run.stamp - self._age
-        await self._writer.commit_on_ack(lambda db: log_entries(db, self.row, reading, *columns))
+        await self._writer.commit_on_ack(
+            lambda db: log_entries(db, self.row, reading, *columns)
+        )
 
     # -- after the visit
 
-    async def finish(self, document: Document, body: BodyDigest | None, *, is_window: bool) -> None:
+    async def finish(
+        self, document: Document, body: BodyDigest | None, *, is_window: bool
+    ) -> None:
         """Save the outcome once it is acknowledged; `body` if the document was requested."""
         if self._is_saved:
             return
@@ -360,7 +412,9 @@ class DocumentTracker:
         self, document: Document, body: BodyDigest | None, *, is_window: bool
     ) -> dict[str, Any]:
         """Return how the document ended, and the result of its request."""
-        status, row, run = document.status, self.row, self._writer.run
+        status = document.status
+        row = self.row
+        run = self._writer.run
         evidence = weigh(row, document)
         found: dict[str, Any] = {
             "status": str(status),
@@ -373,7 +427,8 @@ class DocumentTracker:
                 _text(document.etag), document.last_modified, self._headers
             )
             if status is Status.UNCHANGED:
-                etag, date = etag or row.etag, date or row.last_modified
+                etag = etag or row.etag
+                date = date or row.last_modified
             found |= {
                 "etag": etag,
                 "last_modified": _text(date),
@@ -382,7 +437,9 @@ class DocumentTracker:
             }
         if body is not None and status in _READ:
             children = self._children
-            if evidence is not Evidence.FULL:  # children behind the error are still listed
+            if (
+                evidence is not Evidence.FULL
+            ):  # children behind the error are still listed
                 children = list({**dict(row.child_list), **dict(children)}.items())
             is_news = document.listed > 0 and run.saves and not self._has_old
             found |= {
@@ -398,14 +455,16 @@ class DocumentTracker:
                 "filters": self._mark(document.final_url) if self._withheld else None,
                 "window": int(is_window or is_news),
                 "etag_lies": row.etag_lies or self._finds_stale_etag(found, body),
-                "lastmod_lies": row.lastmod_lies or self._finds_stale_lastmod(found, body),
+                "lastmod_lies": row.lastmod_lies
+                or self._finds_stale_lastmod(found, body),
             }
         return found | date_outcome(run, row, evidence, age=self._age, is_new=is_new)
 
     def _finds_stale_etag(self, found: Mapping[str, Any], body: BodyDigest) -> int:
         """Return 1 if validators stay the same while the document changes, else 0."""
         row = self.row
-        before, now = (row.etag or row.last_modified), (found["etag"] or found["last_modified"])
+        before = row.etag or row.last_modified
+        now = found["etag"] or found["last_modified"]
         has_changed = bool(row.complete) and row.digest != body.digest
         if has_changed and before is not None and before == now:
             return 1
@@ -415,7 +474,8 @@ class DocumentTracker:
 
     def _finds_stale_lastmod(self, found: Mapping[str, Any], body: BodyDigest) -> int:
         """Return 1 if the lastmod in the index missed a change of the document, else 0."""
-        row, lastmod = self.row, self._entry.lastmod
+        row = self.row
+        lastmod = self._entry.lastmod
         has_changed = bool(row.complete) and row.digest != body.digest
         if has_changed and self._is_dated and row.lastmod == found["lastmod"]:
             return 1
@@ -437,7 +497,9 @@ def _lastmod_of(entry: SitemapEntry) -> str | None:
     return entry.lastmod_text or entry.lastmod.isoformat()
 
 
-def _compare(known: dict[int, bytes | None], document: int, record: bytes) -> Change | None:
+def _compare(
+    known: dict[int, bytes | None], document: int, record: bytes
+) -> Change | None:
     # Two sitemaps often say different things of one page, so the document's own record of a URL
     # counts. Another's counts only where this one has none, as when a URL has moved.
     own = known.get(document)
@@ -450,4 +512,6 @@ def _compare(known: dict[int, bytes | None], document: int, record: bytes) -> Ch
 
 def _text(value: str | None) -> str | None:
     """Return a plain str of an enum or text; a header may have invalid characters."""
-    return None if value is None else str(value).encode("utf-8", "replace").decode()
+    if value is None:
+        return None
+    return str(value).encode("utf-8", "replace").decode()

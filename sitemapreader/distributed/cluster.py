@@ -65,7 +65,9 @@ def run(
     Raises OutputError and ValueError as `begin_run` does, and OSError from the storage.
     """
     opening = nullcontext(client) if client is not None else open_client()
-    begun = begin_run(output, hosts, options, partitions=partitions, full=full, retry=retry)
+    begun = begin_run(
+        output, hosts, options, partitions=partitions, full=full, retry=retry
+    )
     with opening as opened:
         return read_run(opened, output, begun, on_progress)
 
@@ -101,7 +103,9 @@ def read_run(
     return finish(output, begun)
 
 
-def open_client(scheduler: str | None = None, workers: int = 0) -> AbstractContextManager[Client]:
+def open_client(
+    scheduler: str | None = None, workers: int = 0
+) -> AbstractContextManager[Client]:
     """Connect to a scheduler, or return a client of a new cluster on this machine."""
     with name_extra("a cluster needs", "distributed"):
         import dask  # noqa: PLC0415
@@ -119,11 +123,15 @@ def open_client(scheduler: str | None = None, workers: int = 0) -> AbstractConte
                 security=True,
             ) as cluster,
             Client(cluster) as client,
-            repeat_in_thread(partial(_refill, cluster, client, len(cluster.worker_spec)), 3.0),
+            repeat_in_thread(
+                partial(_refill, cluster, client, len(cluster.worker_spec)), 3.0
+            ),
         ):
             yield client
 
-    return open_cluster() if scheduler is None else Client(scheduler)
+    if scheduler is None:
+        return open_cluster()
+    return Client(scheduler)
 
 
 def _refill(cluster: LocalCluster, client: Client, wanted: int) -> None:

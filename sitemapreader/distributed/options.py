@@ -14,7 +14,9 @@ from sitemapreader._identity import Identity
 from sitemapreader._types.options import FetchOptions, Limits
 
 
-def _check_fetch(_: object, field: attrs.Attribute[FetchOptions], value: FetchOptions) -> None:
+def _check_fetch(
+    _: object, field: attrs.Attribute[FetchOptions], value: FetchOptions
+) -> None:
     if value.headers or (value.proxy and "@" in value.proxy):
         raise ValueError(
             f"{field.name} cannot have headers or a proxy with a password, because they would be "
@@ -53,7 +55,8 @@ class ScaleOptions:
         An identity is written as the path of its key file, and each worker reads its own file.
         """
         return attrs.asdict(
-            self, filter=lambda field, value: field.init and value not in (field.default, {})
+            self,
+            filter=lambda field, value: field.init and value not in (field.default, {}),
         )
 
     @classmethod

@@ -43,7 +43,14 @@ from sitemapreader.distributed.runs import (
     create_commit,
     load_commit,
 )
-from sitemapreader.distributed.storage import PARTITION, STATE, TRIES, URLS, OutputError, Storage
+from sitemapreader.distributed.storage import (
+    PARTITION,
+    STATE,
+    TRIES,
+    URLS,
+    OutputError,
+    Storage,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,20 +94,32 @@ class Attempt:
         memory: "none" if there was no state before, "kept", or why the old one could not be used.
     """
 
-    def __init__(self, storage: Storage, run: ScaleRun, partition: int, folder: Path) -> None:
+    def __init__(
+        self, storage: Storage, run: ScaleRun, partition: int, folder: Path
+    ) -> None:
         """Write a trace of the attempt, and load the state; a damaged one is unknown."""
         self._began = time.monotonic()
-        self._storage, self._run, self._partition, self._folder = storage, run, partition, folder
+        self._storage = storage
+        self._run = run
+        self._partition = partition
+        self._folder = folder
         self._token = secrets.token_hex(8)
         tries = f"{TRIES.format(run=run.folder)}/{PARTITION.format(partition)}"
         storage.create(f"{tries}/{self._token}", b"")
         self._is_isolated = len(storage.list(tries)) >= ISOLATE_FROM
-        rows, self.memory = dict[str, Row](), "none"
+        rows = dict[str, Row]()
+        self.memory = "none"
         try:
-            if run.previous and (before := load_commit(storage, run.previous, partition)):
+            if run.previous and (
+                before := load_commit(storage, run.previous, partition)
+            ):
                 rows = {row["site"]: row for row in before[1].to_pylist()}
                 if not run.full:
-                    name = {"run": run.previous, "partition": partition, "token": before[0].token}
+                    name = {
+                        "run": run.previous,
+                        "partition": partition,
+                        "token": before[0].token,
+                    }
                     storage.download(STATE.format(**name), folder / _PACKED)
                     unpack_state(folder / _PACKED, folder / _STATE)
                     self.memory = "kept"
@@ -108,9 +127,13 @@ class Attempt:
             self.memory = f"the earlier state cannot be used: {error}"
         now = datetime.now(UTC)
         sites = read_partition_hosts(storage, run, partition)
-        self.rows = {site: rows[site] for site in sites if site in rows}  # others left the list
+        self.rows = {
+            site: rows[site] for site in sites if site in rows
+        }  # others left the list
         self.due = [site for site in sites if run.retry or is_due(rows.get(site), now)]
-        self.due.sort(key=lambda site: -(rows[site]["seconds"] if site in rows else 0.0))
+        self.due.sort(
+            key=lambda site: -(rows[site]["seconds"] if site in rows else 0.0)
+        )
 
     async def read(self) -> list[Path] | None:
         """Read the due hosts; return the folders of their files.
@@ -122,7 +145,10 @@ class Attempt:
             share = options.revisit * len({*self.due, *self.rows}) // self._run.hosts
             is_known = (self._folder / _STATE).exists()
             options = attrs.evolve(options, revisit=max(1, share) if is_known else None)
-        read = read_isolated if self._is_isolated and self.due else read_hosts
+        if self._is_isolated and self.due:
+            read = read_isolated
+        else:
+            read = read_hosts
         reading = asyncio.create_task(read(self.due, self._folder, options))
         look = partial(load_commit, self._storage, self._run.folder, self._partition)
         while not (await asyncio.wait([reading], timeout=_LOOK_SECONDS))[0]:
@@ -138,7 +164,11 @@ class Attempt:
         for outcome in chain.from_iterable(outcomes):
             before = self.rows.get(outcome["site"])
             rows[outcome["site"]] = make_row(outcome, before, self._partition, now)
-        name = {"run": self._run.folder, "partition": self._partition, "token": self._token}
+        name = {
+            "run": self._run.folder,
+            "partition": self._partition,
+            "token": self._token,
+        }
         own: dict[str, Path] = {}
         if (state := self._folder / _STATE).exists():
             own[STATE.format(**name)] = self._folder / _PACKED
@@ -175,19 +205,34 @@ _REFUSED_BY_OPTIONS = {
 def make_row(outcome: Row, before: Row | None, partition: int, now: datetime) -> Row:
     """Return the row of a host that was read: its outcome, and its history."""
     if before and outcome["status"] == SiteStatus.UNCHANGED and not outcome["requests"]:
-        return before | {name: outcome[name] for name in ("waiting", "due")} | {"read": False}
+        return (
+            before
+            | {name: outcome[name] for name in ("waiting", "due")}
+            | {"read": False}
+        )
     status = outcome["status"]
-    has_failed = status in ("failed", "error") and outcome["reason"] not in _REFUSED_BY_OPTIONS
-    failures = (before["failures"] if before else 0) + 1 if has_failed else 0
+    has_failed = (
+        status in ("failed", "error") and outcome["reason"] not in _REFUSED_BY_OPTIONS
+    )
+    if has_failed:
+        failures = (before["failures"] if before else 0) + 1
+    else:
+        failures = 0
     asked = (outcome["retry_after"] or 0.0) / timedelta(days=1).total_seconds()
-    failed = 2 ** (failures - 1) if failures > 1 else 0  # the first may be a moment's: one run
-    days = min(max(asked, failed, NO_SITEMAP_DAYS if status == "none" else 0), MAX_WAIT_DAYS)
+    failed = (
+        2 ** (failures - 1) if failures > 1 else 0
+    )  # the first may be a moment's: one run
+    days = min(
+        max(asked, failed, NO_SITEMAP_DAYS if status == "none" else 0), MAX_WAIT_DAYS
+    )
     return outcome | {
         "partition": partition,
         "read": True,
         "read_at": now,
         "failures": failures,
-        "last_ok": now if status in ("complete", "unchanged") else before and before["last_ok"],
+        "last_ok": now
+        if status in ("complete", "unchanged")
+        else before and before["last_ok"],
         "not_before": now + timedelta(days) if days else None,
     }
 
@@ -199,14 +244,19 @@ def is_due(before: Row | None, now: datetime) -> bool:
 
 # -- reading
 
-_STATE, _PACKED, _URLS, _HOSTS = "state.db", "state.db.gz", "urls.parquet", "hosts.parquet"
+_STATE = "state.db"
+_PACKED = "state.db.gz"
+_URLS = "urls.parquet"
+_HOSTS = "hosts.parquet"
 """Files of a folder where hosts are read: what is known, rows of URLs, an outcome of each host."""
 _SILENT_SECONDS = 60.0
 """Time that the event loop of a child may stand still."""
 _BEAT_SECONDS = 1.0
 
 
-async def read_hosts(sites: Sequence[str], folder: Path, options: ScaleOptions) -> list[Path]:
+async def read_hosts(
+    sites: Sequence[str], folder: Path, options: ScaleOptions
+) -> list[Path]:
     """Read hosts into a local folder, which may have a state; return it."""
     run = walk_many(
         sites,
@@ -227,13 +277,16 @@ async def read_hosts(sites: Sequence[str], folder: Path, options: ScaleOptions) 
     return [folder]
 
 
-async def read_isolated(sites: Sequence[str], folder: Path, options: ScaleOptions) -> list[Path]:
+async def read_isolated(
+    sites: Sequence[str], folder: Path, options: ScaleOptions
+) -> list[Path]:
     """Read hosts in a child process; if it dies, each half in one of its own.
 
     Each child has a folder in the folder, with a copy of its state: it may die. Raises
     ChildProcessError if one died before it began to read, so that no host can be blamed.
     """
-    own, state = Path(tempfile.mkdtemp(dir=folder)), folder / _STATE
+    own = Path(tempfile.mkdtemp(dir=folder))
+    state = folder / _STATE
     if state.exists():
         shutil.copyfile(state, own / _STATE)
     if await _read_in_child([os.getpid(), sites, str(own), options.to_json()]):
@@ -242,7 +295,9 @@ async def read_isolated(sites: Sequence[str], folder: Path, options: ScaleOption
     shutil.rmtree(own)
     if len(sites) == 1:
         own = Path(tempfile.mkdtemp(dir=folder))
-        killer = attrs.asdict(SiteOutcome(sites[0], SiteStatus.ERROR, "killed its process"))
+        killer = attrs.asdict(
+            SiteOutcome(sites[0], SiteStatus.ERROR, "killed its process")
+        )
         pq.write_table(pa.Table.from_pylist([killer], OUTCOME_SCHEMA), own / _HOSTS)
         return [own]
     middle = len(sites) // 2
@@ -305,7 +360,8 @@ def pack_state(state: Path, packed: Path) -> None:
 
 def unpack_state(packed: Path, state: Path) -> None:
     """Decompress a state file; raise OutputError, and leave none, for anything else."""
-    written, fault = 0, ""
+    written = 0
+    fault = ""
     try:
         with gzip.open(packed) as source, state.open("wb") as target:
             while written <= MAX_STATE_BYTES and (piece := source.read(_PIECE_BYTES)):

@@ -40,9 +40,15 @@ _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 
 def check_partitions(value: Any) -> int:
     """Return a number of partitions; raise ValueError if that cannot be."""
-    if isinstance(value, int) and 1 <= value <= MAX_PARTITIONS and value.bit_count() == 1:
+    if (
+        isinstance(value, int)
+        and 1 <= value <= MAX_PARTITIONS
+        and value.bit_count() == 1
+    ):
         return value
-    raise ValueError(f"partitions must be a power of two up to {MAX_PARTITIONS}, got {value!r}")
+    raise ValueError(
+        f"partitions must be a power of two up to {MAX_PARTITIONS}, got {value!r}"
+    )
 
 
 def hash_site(url: str) -> str:
@@ -75,10 +81,13 @@ def write_list(
         buckets = [Path(folder, f"{number:02x}") for number in range(LIST_FILES)]
         found, total = _fill_buckets(_clean_hosts(lines), buckets)
         if not found:
-            raise OutputError("the list of hosts is empty: write one host or URL a line")
+            raise OutputError(
+                "the list of hosts is empty: write one host or URL a line"
+            )
         partitions = partitions or count_partitions(found)
         listed = f"lists/{found}-{total % 2**64:016x}-{partitions}"
-        there, files = storage.list(listed), min(partitions, LIST_FILES)
+        there = storage.list(listed)
+        files = min(partitions, LIST_FILES)
         each = LIST_FILES // files
         for number in range(files):
             if (name := f"{number:02x}.gz") not in there:
@@ -94,8 +103,12 @@ def read_partition_hosts(storage: Storage, run: ScaleRun, partition: int) -> lis
     path = f"{run.listed}/{partition * files // run.partitions:02x}.gz"
     try:
         lines = gzip.decompress(storage.read(path) or b"?").decode().splitlines()
-        pairs = ((hashed, site) for hashed, site in (line.split("\t") for line in lines))
-        here = sorted(p for p in pairs if choose_partition(p[0], run.partitions) == partition)
+        pairs = (
+            (hashed, site) for hashed, site in (line.split("\t") for line in lines)
+        )
+        here = sorted(
+            p for p in pairs if choose_partition(p[0], run.partitions) == partition
+        )
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise OutputError(
             f"{storage.output}/{path} cannot be read ({error}): run the same again, or choose "
@@ -106,13 +119,17 @@ def read_partition_hosts(storage: Storage, run: ScaleRun, partition: int) -> lis
 
 def make_url(host: str) -> str:
     """Return the URL of a line of a list: https, unless it says something else."""
-    return host if has_web_scheme(host) else f"https://{host}"
+    if has_web_scheme(host):
+        return host
+    return f"https://{host}"
 
 
 def _read_lines(path: str) -> Iterator[str]:
     try:
         with fsspec.open(path, "rb", compression="infer") as file:
-            yield from iterate_lines(iter(partial(file.read, _PIECE_BYTES), b""), MAX_URL_CHARS + 1)
+            yield from iterate_lines(
+                iter(partial(file.read, _PIECE_BYTES), b""), MAX_URL_CHARS + 1
+            )
     except Exception as error:  # each decompressor has errors of its own
         raise OutputError(f"{path} cannot be read to its end: {error}") from None
 
@@ -130,11 +147,14 @@ def _fill_buckets(hosts: Iterable[str], buckets: list[Path]) -> tuple[int, int]:
     """Write hosts into files by their hash; return their number and sum."""
     found = total = 0
     with ExitStack() as stack:
-        files = [stack.enter_context(gzip.open(each, "wt", 1, "utf-8")) for each in buckets]
+        files = [
+            stack.enter_context(gzip.open(each, "wt", 1, "utf-8")) for each in buckets
+        ]
         for host in hosts:
             hashed = hash_site(make_url(host))
             files[choose_partition(hashed, LIST_FILES)].write(f"{hashed}\t{host}\n")
-            found, total = found + 1, total + int(_hash_text(url_key(make_url(host))), 16)
+            found = found + 1
+            total = total + int(_hash_text(url_key(make_url(host))), 16)
     return found, total
 
 
@@ -156,7 +176,9 @@ class ScaleRun:
     """
 
     folder: str
-    listed: str = attrs.field(validator=attrs.validators.matches_re(r"lists/[0-9a-f-]+"))
+    listed: str = attrs.field(
+        validator=attrs.validators.matches_re(r"lists/[0-9a-f-]+")
+    )
     hosts: int = attrs.field(validator=attrs.validators.instance_of(int))
     partitions: int = attrs.field(converter=check_partitions)
     options: ScaleOptions
@@ -171,7 +193,9 @@ class ScaleRun:
     @property
     def previous(self) -> str | None:
         """Folder of the run before, which this one continues; `None` of the first."""
-        return RUN.format(self.number - 1) if self.number > 1 else None
+        if self.number > 1:
+            return RUN.format(self.number - 1)
+        return None
 
 
 def begin_run(
@@ -214,7 +238,9 @@ def begin_run(
     if hosts is not None:
         listed = write_list(storage, hosts, fixed)
     elif last:
-        listed = {name: getattr(last, name) for name in ("listed", "hosts", "partitions")}
+        listed = {
+            name: getattr(last, name) for name in ("listed", "hosts", "partitions")
+        }
     else:
         raise OutputError(f"{storage.output} has no list of hosts yet: name one")
     if last and storage.read(SUCCESS.format(run=last.folder)) is None:

@@ -22,7 +22,13 @@ import pyarrow.parquet as pq
 from attrs.validators import instance_of, matches_re
 
 from sitemapreader.distributed.planning import ScaleRun, find_last
-from sitemapreader.distributed.storage import PARTITION, STATUS, SUCCESS, OutputError, Storage
+from sitemapreader.distributed.storage import (
+    PARTITION,
+    STATUS,
+    SUCCESS,
+    OutputError,
+    Storage,
+)
 from sitemapreader.output.arrow import make_schema
 from sitemapreader.output.columns import OUTCOME_COLUMNS
 
@@ -46,7 +52,9 @@ STATUS_SCHEMA = pa.schema(
 """`read` tells whether this run read the host, or carries its row over because it was not due."""
 _COMMIT_KEY = b"sitemapreader.commit"
 """Key in the metadata of a status file, whose value is the commit as JSON."""
-_OWN = re.compile(r"p-\d{5}(-(?P<token>[0-9a-f]{16}))?[-.].*?(?P<is_part>\.part)?", re.ASCII)
+_OWN = re.compile(
+    r"p-\d{5}(-(?P<token>[0-9a-f]{16}))?[-.].*?(?P<is_part>\.part)?", re.ASCII
+)
 """Names of files of attempts; some are only a part of a file."""
 
 
@@ -85,7 +93,9 @@ class Totals:
 
     def count(self, commit: Commit) -> Totals:
         """Return the sums including one more commit."""
-        sums = {name: getattr(self, name) + value for name, value in commit.sums.items()}
+        sums = {
+            name: getattr(self, name) + value for name, value in commit.sums.items()
+        }
         return attrs.evolve(self, **sums)
 
 
@@ -94,12 +104,16 @@ def _add_up(rows: pa.Table) -> dict[str, Any]:
     read = rows.filter(rows["read"])
     names = {"urls": "entries", "unlisted": "unlisted", "gone": "gone"}
     now = datetime.now(UTC)
-    return {name: pc.sum(read[column]).as_py() or 0 for name, column in names.items()} | {
+    return {
+        name: pc.sum(read[column]).as_py() or 0 for name, column in names.items()
+    } | {
         "committed": 1,
         "hosts": len(rows),
         "statuses": Counter(rows["status"].to_pylist()),
         "reasons": Counter(filter(None, rows["reason"].to_pylist())),
-        "put_off": sum(each is not None and each > now for each in rows["not_before"].to_pylist()),
+        "put_off": sum(
+            each is not None and each > now for each in rows["not_before"].to_pylist()
+        ),
     }
 
 
@@ -137,7 +151,9 @@ def create_commit(storage: Storage, run: str, commit: Commit, rows: pa.Table) ->
     return done[0]
 
 
-def load_commit(storage: Storage, run: str, partition: int) -> tuple[Commit, pa.Table] | None:
+def load_commit(
+    storage: Storage, run: str, partition: int
+) -> tuple[Commit, pa.Table] | None:
     """Return the commit of a partition and the rows of its hosts, if there is one.
 
     Raises OutputError for a damaged file.
@@ -149,7 +165,9 @@ def load_commit(storage: Storage, run: str, partition: int) -> tuple[Commit, pa.
     try:
         file = pq.ParquetFile(io.BytesIO(content))
         # In this thread: one of Arrow's that lets the content go while Python ends aborts it.
-        rows = file.read(use_threads=False).select(STATUS_SCHEMA.names).cast(STATUS_SCHEMA)
+        rows = (
+            file.read(use_threads=False).select(STATUS_SCHEMA.names).cast(STATUS_SCHEMA)
+        )
         said = json.loads(file.schema_arrow.metadata[_COMMIT_KEY])
         return Commit(**said | {"partition": partition, "sums": _add_up(rows)}), rows
     except (OSError, pa.ArrowException, LookupError, TypeError, ValueError) as error:
@@ -161,7 +179,11 @@ def load_commit(storage: Storage, run: str, partition: int) -> tuple[Commit, pa.
 
 def _list_committed(storage: Storage, run: ScaleRun) -> list[int]:
     names = set(storage.list(f"{run.folder}/status"))
-    return [each for each in range(run.partitions) if f"{PARTITION.format(each)}.parquet" in names]
+    return [
+        each
+        for each in range(run.partitions)
+        if f"{PARTITION.format(each)}.parquet" in names
+    ]
 
 
 def find_missing(output: str, run: ScaleRun) -> list[int]:
@@ -186,7 +208,9 @@ def finish(output: str, run: ScaleRun) -> Totals:
     storage = Storage(output)
     last = _load_last(storage).folder
     if run.folder != last:
-        raise OutputError(f"{run.folder} is over, because {last} has begun: finish that")
+        raise OutputError(
+            f"{run.folder} is over, because {last} has begun: finish that"
+        )
     commits = _load_commits(storage, run)
     missing = run.partitions - len(commits)
     if missing:
@@ -236,7 +260,9 @@ def _load_last(storage: Storage) -> ScaleRun:
 def _load_commits(storage: Storage, run: ScaleRun) -> list[Commit]:
     load = partial(load_commit, storage, run.folder)
     with ThreadPoolExecutor(32) as pool:  # an object store answers slowly
-        return [found[0] for found in pool.map(load, _list_committed(storage, run)) if found]
+        return [
+            found[0] for found in pool.map(load, _list_committed(storage, run)) if found
+        ]
 
 
 def _remove_uncommitted(storage: Storage, run: ScaleRun, tokens: set[str]) -> None:

@@ -97,8 +97,16 @@ class Storage:
         """
         content = self.read(path)
         try:
-            return None if content is None else make(json.loads(content))
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            if content is None:
+                return None
+            return make(json.loads(content))
+        except (
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+        ) as error:
             raise OutputError(
                 f"{self.output}/{path} is damaged or of another version ({error!r}): restore "
                 "it, or choose another output"

@@ -80,7 +80,17 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 _NOT_PUBLIC_NAMES = frozenset(
-    ("local", "test", "internal", "localhost", "localdomain", "lan", "home", "corp", "invalid")
+    (
+        "local",
+        "test",
+        "internal",
+        "localhost",
+        "localdomain",
+        "lan",
+        "home",
+        "corp",
+        "invalid",
+    )
 )
 """Last labels that no public name has: RFC 6761, RFC 6762, RFC 8375, and ICANN's `internal`."""
 

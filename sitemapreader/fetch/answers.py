@@ -59,7 +59,9 @@ class _WaitTimer:
         """Return the seconds since the last tick that count."""
         passed = time.monotonic() - self._ticked_at
         is_late = passed > 2 * self._tick_seconds
-        return self._tick_seconds / 2 if is_late else passed
+        if is_late:
+            return self._tick_seconds / 2
+        return passed
 
     def _tick(self) -> None:
         self._counted += self._measure()
@@ -92,7 +94,10 @@ class DeadlineClock:
         return self.waited >= self._total_seconds
 
     async def wait(
-        self, work: Awaitable[T], seconds: float, make_error: Callable[[str], FetchError]
+        self,
+        work: Awaitable[T],
+        seconds: float,
+        make_error: Callable[[str], FetchError],
     ) -> T:
         """Wait for `work` at most `seconds`, within the total; else raise an error."""
         seconds = max(0.0, min(seconds, self._total_seconds - self.waited))
@@ -135,11 +140,17 @@ class HttpResponse:
     _failure: FetchError | None = attrs.field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
-        answer, chain = self._answer, self._chain
-        self.url, self.status, self.headers = str(chain.name), answer.status, answer.fields
+        answer = self._answer
+        chain = self._chain
+        self.url = str(chain.name)
+        self.status = answer.status
+        self.headers = answer.fields
         self.issues, self.redirects = chain.issues, tuple(chain.redirects)
         self.is_permanent = chain.is_permanent
-        self.address = "" if self._options.proxy else answer.address
+        if self._options.proxy:
+            self.address = ""
+        else:
+            self.address = answer.address
         self._waited_before = self._clock.waited
         self._received = 0
         self._bytes_around = 0
@@ -181,7 +192,9 @@ class HttpResponse:
 
     async def _next_piece(self) -> bytes:
         """Return the next bytes, b"" at the end; a failure comes after all that arrived."""
-        while not (piece := self._answer.take_buffered()):  # a small body is there with its headers
+        while not (
+            piece := self._answer.take_buffered()
+        ):  # a small body is there with its headers
             if self._failure is not None:
                 raise self._failure
             reading = self._answer.read_piece()
@@ -189,14 +202,18 @@ class HttpResponse:
                 return await reading
             try:
                 seconds = self._options.idle_seconds
-                return self._measure(await self._clock.wait(reading, seconds, self._time_out))
+                return self._measure(
+                    await self._clock.wait(reading, seconds, self._time_out)
+                )
             except FetchError as error:
                 self._failure = error
                 self._answer.close()  # so that nothing more arrives
         return self._measure(piece)
 
     def _time_out(self, _: str) -> FetchError:
-        return self._make_failure(IssueCode.TIMEOUT if self._clock.is_over else IssueCode.STALLED)
+        return self._make_failure(
+            IssueCode.TIMEOUT if self._clock.is_over else IssueCode.STALLED
+        )
 
     def _measure(self, piece: bytes) -> bytes:
         """Count the bytes and cut them at the limit; the next call raises the error."""
@@ -229,7 +246,9 @@ class HttpResponse:
             self.issues.append(make_issue(IssueCode.SURPLUS_BYTES, url=self.url))
 
 
-async def fill_in_steps(data: bytearray, pieces: Iterable[bytes], max_bytes: int) -> bool:
+async def fill_in_steps(
+    data: bytearray, pieces: Iterable[bytes], max_bytes: int
+) -> bool:
     """Append pieces of a body, with pauses; return whether there is room for more.
 
     A chunk that is compressed several times may take a second, and come to nothing.

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.hosts import HostBreaker
     from sitemapreader.fetch.urls import CheckRedirect, HostMap, HostPairs, RequestUrl
 
-_LIMITS, _OPTIONS = Limits(), FetchOptions()
+_LIMITS = Limits()
+_OPTIONS = FetchOptions()
 """The defaults, made once: their checks take a tenth of the walk over a tiny site."""
 
 
@@ -93,7 +94,9 @@ class Opening(TypedDict, total=False):
 class Client:
     """A fetcher as one walk uses it; one of a caller's own needs nothing but `open`."""
 
-    def __init__(self, fetcher: Fetcher, user_agent: str, options: FetchOptions = _OPTIONS) -> None:
+    def __init__(
+        self, fetcher: Fetcher, user_agent: str, options: FetchOptions = _OPTIONS
+    ) -> None:
         self._fetcher = fetcher
         self._options = options
         named = find_hook(fetcher, HasName)
@@ -117,7 +120,9 @@ class Client:
         if (fetcher := find_hook(self._fetcher, SetsCrawlDelay)) is not None:
             fetcher.set_crawl_delay(host_url, seconds)
 
-    def open(self, url: str, **how: Unpack[Opening]) -> AbstractAsyncContextManager[Response]:
+    def open(
+        self, url: str, **how: Unpack[Opening]
+    ) -> AbstractAsyncContextManager[Response]:
         """Request a URL, with headers only if there are some.
 
         Entering raises FetchError for a status that is no success, whoever fetched it, and for an
@@ -130,8 +135,13 @@ class Client:
         headers = how.get("headers") or {}
         async with AsyncExitStack() as stack:
             try:
-                opener = self._fetcher.open(url, headers=headers) if headers else None
-                response = await stack.enter_async_context(opener or self._fetcher.open(url))
+                if headers:
+                    opener = self._fetcher.open(url, headers=headers)
+                else:
+                    opener = None
+                response = await stack.enter_async_context(
+                    opener or self._fetcher.open(url)
+                )
             except OSError as error:  # TimeoutError and ConnectionError are such
                 said = str(error) or type(error).__name__
                 raise FetchError(IssueCode.CONNECT, url, said) from error
@@ -140,7 +150,9 @@ class Client:
                 status == 304 and is_conditional(headers)
             )
             if not (is_success(status) or is_expected):
-                raise make_refusal(status, response.headers, response.url, self._options)
+                raise make_refusal(
+                    status, response.headers, response.url, self._options
+                )
             yield response
 
 
@@ -166,7 +178,9 @@ def make_client(
         TypeError: there are mapped hosts, and the fetcher is none of ours.
     """
     if isinstance(fetcher, MakesClients):
-        return fetcher.client(hosts) if hosts else fetcher.client()
+        if hosts:
+            return fetcher.client(hosts)
+        return fetcher.client()
     if hosts:
         raise TypeError(
             "`map_hosts` requires an HttpFetcher: map the hosts in `open` of your own fetcher"
@@ -179,7 +193,9 @@ def find_settings(
 ) -> tuple[Limits, FetchOptions]:
     """Return the limits and options of a walk: its fetcher's, if that has some."""
     is_class = isinstance(fetcher, type)
-    if fetcher is not None and (is_class or not callable(getattr(fetcher, "open", None))):
+    if fetcher is not None and (
+        is_class or not callable(getattr(fetcher, "open", None))
+    ):
         kind = fetcher if is_class else type(fetcher)
         raise TypeError(
             f"fetcher must be an object with the method `open` of `Fetcher`, got {kind}: write "
@@ -215,7 +231,9 @@ class Trust:
     # A trusted host whose first address was public stays public: else it could be rebound to a
     # private address later.
 
-    def __init__(self, allow_networks: Iterable[str] = (), allow_ports: Iterable[int] = ()) -> None:
+    def __init__(
+        self, allow_networks: Iterable[str] = (), allow_ports: Iterable[int] = ()
+    ) -> None:
         self.is_selective = False
         """True if headers of the caller are meant for origins that were named only."""
         self.networks = tuple(map(_read_network, allow_networks))
@@ -258,7 +276,9 @@ class Trust:
         """Return whether a host was named, or is a literal address that is allowed."""
         found = read_address(host)
         is_named = any(host in trust.kinds for trust in self._all)
-        return is_named or (found is not None and self._is_listed(host.strip("[]"), found))
+        return is_named or (
+            found is not None and self._is_listed(host.strip("[]"), found)
+        )
 
     def has_origin(self, origin: str) -> bool:
         """Return whether a URL of this origin was named."""
@@ -281,7 +301,8 @@ class Trust:
         found = read_address(address)
         if found is None:
             return False
-        private, allowed = not is_public(found), False
+        private = not is_public(found)
+        allowed = False
         for trust in self._all:  # each of them must see the address
             if trust.kinds.get(host, private) is None:
                 trust.kinds[host] = private

@@ -38,7 +38,9 @@ MAX_INTERIM_RESPONSES = 20
 """Number of responses with a status of 1xx before the final one."""
 
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
-_LENGTH = re.compile(rb"^content-length[ \t]*:([^\r\n]*)\r?\n", re.IGNORECASE | re.MULTILINE)
+_LENGTH = re.compile(
+    rb"^content-length[ \t]*:([^\r\n]*)\r?\n", re.IGNORECASE | re.MULTILINE
+)
 _TIMED_OUT = re.compile(rb"HTTP/1\.[01] 408")
 
 
@@ -98,7 +100,9 @@ class ChunkMerger:
                 position += len(piece)
             if position == len(data):
                 break
-            if small := _SMALL_CHUNKS.match(data, position):  # six times as fast as one by one
+            if small := _SMALL_CHUNKS.match(
+                data, position
+            ):  # six times as fast as one by one
                 chunks = _ONE_SMALL_CHUNK.findall(data, position, small.end())
                 pieces += [each[_SMALL_HEAD_BYTES:] for each in chunks]
                 position = small.end()
@@ -124,7 +128,10 @@ class ChunkMerger:
         elif b"\n" in rest[2:] or len(rest) > _MAX_CHUNK_LINE:
             self._is_broken = True
             end = _LINE_END.match(rest)
-            return rest[end.end() :] if end else b"?" + rest  # the body went on behind its chunk
+            # the body went on behind its chunk
+            if end:
+                return rest[end.end() :]
+            return b"?" + rest
         else:
             self._rest = rest
         return b""
@@ -208,7 +215,9 @@ class OneAnswer(ResponseHandler):
         if not data and self._body is None:
             return
         if data and self._body is not None and self._body.is_eof():
-            self._parser = None  # aiohttp keeps apart what comes now, and the connection no longer
+            self._parser = (
+                None  # aiohttp keeps apart what comes now, and the connection no longer
+            )
             super().data_received(data)
             # A server may say 408 to a connection that is idle for long: that is in order.
             self.has_surplus = not _TIMED_OUT.match(self._tail)
@@ -225,7 +234,10 @@ class OneAnswer(ResponseHandler):
             self.has_surplus = True  # what follows the body is no HTTP
         else:  # aiohttp tells nobody: a read would wait for ever
             is_of_body = isinstance(fault, aiohttp.ClientPayloadError)
-            told = fault if is_of_body else aiohttp.ClientPayloadError(str(fault))
+            if is_of_body:
+                told = fault
+            else:
+                told = aiohttp.ClientPayloadError(str(fault))
             self._body.set_exception(told, fault)
 
     def _receive_heads(self, data: bytes) -> bytes:
@@ -241,7 +253,10 @@ class OneAnswer(ResponseHandler):
                 said = f"headers of more than {MAX_HEAD_BYTES} bytes"
                 self._fail(HttpProcessingError(code=0, message=said))
                 return b""
-            self._head_end = b"" if end else (self._head_end + head)[-3:]
+            if end:
+                self._head_end = b""
+            else:
+                self._head_end = (self._head_end + head)[-3:]
             super().data_received(_merge_lengths(head) if end else head)
             if self.exception() is not None:
                 return b""
@@ -301,7 +316,9 @@ class OneAnswer(ResponseHandler):
 
 def _merge_lengths(head: bytes) -> bytes:
     """Write equal Content-Lengths as one (RFC 9110, section 8.6)."""
-    values = [value.strip(b" \t") for value in b",".join(_LENGTH.findall(head)).split(b",")]
+    values = [
+        value.strip(b" \t") for value in b",".join(_LENGTH.findall(head)).split(b",")
+    ]
     if len(values) == 1 or len(set(values)) > 1:
         return head
     status, rest = _LENGTH.sub(b"", head).split(b"\n", 1)
@@ -335,7 +352,9 @@ class CleanConnector(aiohttp.TCPConnector):
         self, host: str, port: int, traces: Sequence[Trace] | None = None
     ) -> list[ResolveResult]:
         answers = _route_of(traces).answers if traces else None
-        return await self.look_up(host, port) if answers is None else [*answers]
+        if answers is None:
+            return await self.look_up(host, port)
+        return [*answers]
 
     async def _get(self, key: ConnectionKey, traces: list[Trace]) -> Connection | None:
         await _read_arrived()

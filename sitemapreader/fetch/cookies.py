@@ -32,16 +32,25 @@ class ChainCookies:
         if url.origin() not in self._jars:
             # unsafe: hosts that are addresses may have cookies too
             self._jars[url.origin()] = CookieJar(unsafe=True)
-        self._jars[url.origin()].update_cookies_from_headers([*lines], _strip_query(url))
+        self._jars[url.origin()].update_cookies_from_headers(
+            [*lines], _strip_query(url)
+        )
 
     def write(self, url: URL) -> str:
         """Return the Cookie header for a request; "" for none."""
-        jar = self._jars.get(url.origin()) if self._jars else None
+        if self._jars:
+            jar = self._jars.get(url.origin())
+        else:
+            jar = None
         if jar is None:
             return ""
         cookies = jar.filter_cookies(_strip_query(url))
-        header = "; ".join(f"{name}={morsel.coded_value}" for name, morsel in cookies.items())
-        return header if len(header) <= MAX_COOKIE_CHARS else ""
+        header = "; ".join(
+            f"{name}={morsel.coded_value}" for name, morsel in cookies.items()
+        )
+        if len(header) <= MAX_COOKIE_CHARS:
+            return header
+        return ""
 
 
 def _strip_query(url: URL) -> URL:

@@ -43,14 +43,19 @@ class FunctionFetcher:
 
     def __init__(self, get: Callable[..., Got | Awaitable[Got]]) -> None:
         if not callable(get):
-            raise TypeError(f"FunctionFetcher requires a function of a URL, got {get!r}")
+            raise TypeError(
+                f"FunctionFetcher requires a function of a URL, got {get!r}"
+            )
         self._get = get
         named = inspect.signature(get).parameters.values()
         self._takes_headers = any(
-            each.name == "headers" or each.kind is inspect.Parameter.VAR_KEYWORD for each in named
+            each.name == "headers" or each.kind is inspect.Parameter.VAR_KEYWORD
+            for each in named
         )
         call = getattr(get, "__call__", None)  # noqa: B004 (an object may have an async one)
-        self._is_async = inspect.iscoroutinefunction(get) or inspect.iscoroutinefunction(call)
+        self._is_async = inspect.iscoroutinefunction(
+            get
+        ) or inspect.iscoroutinefunction(call)
 
     @asynccontextmanager
     async def open(
@@ -62,13 +67,21 @@ class FunctionFetcher:
             FetchError: HTTP_STATUS 404, it returns `None`.
             TypeError: it returns something else than bytes, a response or `None`.
         """
-        how = {"headers": headers} if self._takes_headers else {}
-        got = self._get(url, **how) if self._is_async else await self._call_in_thread(url, how)
+        if self._takes_headers:
+            how = {"headers": headers}
+        else:
+            how = {}
+        if self._is_async:
+            got = self._get(url, **how)
+        else:
+            got = await self._call_in_thread(url, how)
         if inspect.isawaitable(got):
             got = await got
         yield _make_response(url, got)
 
-    async def _call_in_thread(self, url: str, how: Mapping[str, object]) -> Got | Awaitable[Got]:
+    async def _call_in_thread(
+        self, url: str, how: Mapping[str, object]
+    ) -> Got | Awaitable[Got]:
         return await asyncio.to_thread(self._get, url, **how)
 
 
@@ -79,7 +92,9 @@ def _make_response(url: str, got: object) -> Response:
         return StoredResponse(url, bytes(got))
     if isinstance(got, StoredResponse):
         headers = {name.lower(): text for name, text in got.headers.items()}
-        return StoredResponse(got.url, got.body, got.status, headers, got.chunk_bytes, got.tries)
+        return StoredResponse(
+            got.url, got.body, got.status, headers, got.chunk_bytes, got.tries
+        )
     if callable(getattr(got, "chunks", None)):
         return got  # type: ignore[return-value] # a response by its looks
     raise TypeError(

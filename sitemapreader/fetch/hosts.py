@@ -46,7 +46,8 @@ REMEMBERED_SECONDS = 600
 walk is silent between two requests to it."""
 
 _SLOW_DOWN_SECONDS = 1.0
-_LEAST_DELAY, _MOST_DELAY = 0.5, 8.0
+_LEAST_DELAY = 0.5
+_MOST_DELAY = 8.0
 """Bounds of the seconds between two requests to a host that answered 429."""
 _GOOD_ANSWERS = 20
 """Number of good responses in a row that undo one step of `Host.slow_down`."""
@@ -65,7 +66,9 @@ class Slot:
     def pause(self) -> None:
         """Let the slot be lent soon: nothing is read from the server until `resume`."""
         if self.places and self._loan is None:
-            self._loan = asyncio.get_running_loop().call_later(LENT_AFTER_SECONDS, self._lend)
+            self._loan = asyncio.get_running_loop().call_later(
+                LENT_AFTER_SECONDS, self._lend
+            )
 
     def _lend(self) -> None:
         self.is_lent = True
@@ -106,7 +109,9 @@ class Host:
     """True if the host has sent only what was requested; else no connection to it is kept."""
     _slots: set[Slot] = attrs.field(factory=set, init=False)
     # Not a dict: after many deletions, a dict searches long for its first key.
-    _queue: OrderedDict[Slot, asyncio.Future[None]] = attrs.field(factory=OrderedDict, init=False)
+    _queue: OrderedDict[Slot, asyncio.Future[None]] = attrs.field(
+        factory=OrderedDict, init=False
+    )
     _gate: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
     """Held by the request that starts next, so that the delay lies between two starts."""
 
@@ -116,8 +121,13 @@ class Host:
     def rate(self) -> tuple[int, float]:
         """Number of requests at once, and the seconds between two starts."""
         beyond = self.steps - self.per_host.bit_length()
-        extra = min(_LEAST_DELAY * 2.0**beyond, _MOST_DELAY) if beyond >= 0 else 0.0
-        return max(1, self.per_host >> self.steps), max(self.least_delay, self.delay, extra)
+        if beyond >= 0:
+            extra = min(_LEAST_DELAY * 2.0**beyond, _MOST_DELAY)
+        else:
+            extra = 0.0
+        return max(1, self.per_host >> self.steps), max(
+            self.least_delay, self.delay, extra
+        )
 
     def defer(self, seconds: float) -> None:
         """Start no request for `seconds` from now."""
@@ -126,7 +136,8 @@ class Host:
 
     def slow_down(self) -> None:
         """Halve the rate after a 429; several of one moment count once."""
-        now, self.good_answers = time.monotonic(), 0
+        now = time.monotonic()
+        self.good_answers = 0
         if now >= self.slowed_at + _SLOW_DOWN_SECONDS:
             self.slowed_at = now
             self.steps += self.rate[1] < _MOST_DELAY
@@ -135,7 +146,8 @@ class Host:
         """Count a good answer; after some in a row, take back one step of `slow_down`."""
         self.good_answers += 1
         if self.steps and self.good_answers >= _GOOD_ANSWERS:
-            self.steps, self.good_answers = self.steps - 1, 0
+            self.steps = self.steps - 1
+            self.good_answers = 0
 
     # -- the slots
 
@@ -158,7 +170,9 @@ class Host:
 
         `check` gets the seconds that are left before each wait, and after it; it may raise.
         """
-        check(self._find_wait())  # at once: who has more patience may be first, and hold a slot
+        check(
+            self._find_wait()
+        )  # at once: who has more patience may be first, and hold a slot
         await self.admit(slot)
         async with self._gate if self.rate[1] else nullcontext():
             check(wait := self._find_wait())
@@ -188,7 +202,9 @@ class Host:
         limit, _ = self.rate
         if not self._queue or sum(not slot.is_lent for slot in self._slots) >= limit:
             return None
-        waiting = (slot for slot, admitted in self._queue.items() if not admitted.done())
+        waiting = (
+            slot for slot, admitted in self._queue.items() if not admitted.done()
+        )
         return next((slot for slot in waiting if self._count_for(slot) < limit), None)
 
     def _count_for(self, slot: Slot) -> int:
@@ -215,7 +231,9 @@ class Hosts(dict[str, Host]):
         """Make the record of a host."""
         if len(self) >= self._next_eviction:
             now = time.monotonic()
-            for each in [each for each in self.values() if not each.is_worth_keeping(now)]:
+            for each in [
+                each for each in self.values() if not each.is_worth_keeping(now)
+            ]:
                 del self[each.name]
             # Twice as many as are left: then an eviction costs each new host the same.
             self._next_eviction = max(MAX_IDLE_HOSTS, 2 * len(self))
@@ -291,24 +309,33 @@ class HostBreaker:
 
         An error counts once, with all its attempts if they were not counted one by one.
         """
-        reason, status = _classify(error), error.http_status or 0
+        reason = _classify(error)
+        status = error.http_status or 0
         counts_once = self._by_document and 500 <= status < 600
         if error in self._noted or (counts_once and not is_last):
             return
         self._noted.add(error)
-        is_of_path = error.code is IssueCode.HTTP_STATUS and status in _STATUSES_OF_GUESSES
+        is_of_path = (
+            error.code is IssueCode.HTTP_STATUS and status in _STATUSES_OF_GUESSES
+        )
         if url in self._guesses and (is_of_path or error.redirects):
             return
         if reason is not None:
-            count = error.tries if is_last and not counts_once else 1
+            if is_last and not counts_once:
+                count = error.tries
+            else:
+                count = 1
             self._note_failure(url, reason, error, count)
         elif error.code is IssueCode.HTTP_STATUS:
             self.note_answer(url)
 
-    def _note_failure(self, url: str, reason: IssueCode, error: FetchError, count: int) -> None:
+    def _note_failure(
+        self, url: str, reason: IssueCode, error: FetchError, count: int
+    ) -> None:
         known = self._failures.setdefault(origin_of(url), _Failures())
         known.count += count
-        known.reason, known.cause = reason, error.cause
+        known.reason = reason
+        known.cause = error.cause
         if known.paused_until:
             if known.trial != url:
                 return  # this request began before the pause
@@ -328,7 +355,10 @@ class HostBreaker:
             return 0.0
         if known.trials >= self._options.host_trials:
             return math.inf
-        left = _TRIAL_SECONDS if known.trial else known.paused_until - time.monotonic()
+        if known.trial:
+            left = _TRIAL_SECONDS
+        else:
+            left = known.paused_until - time.monotonic()
         return max(0.0, min(left, self._seconds_left()))
 
     def find_reason(self, url: str) -> tuple[IssueCode, str]:
@@ -353,19 +383,30 @@ class HostBreaker:
         if wait > ROBOTS_MAX_CRAWL_DELAY_SECONDS:
             known = self._failures.setdefault(origin_of(url), _Failures())
             known.paused_until = max(known.paused_until, time.monotonic() + wait)
-            raise FetchError(IssueCode.HOST_REFUSES, url, f"requested to wait for {wait:.0f} s")
+            raise FetchError(
+                IssueCode.HOST_REFUSES, url, f"requested to wait for {wait:.0f} s"
+            )
         if (known := self._find(url)).paused_until and known.trial != url:
-            raise FetchError(known.reason, url, f"{known.count} failures in a row: {known.cause}")
+            raise FetchError(
+                known.reason, url, f"{known.count} failures in a row: {known.cause}"
+            )
 
     def _find(self, url: str) -> _Failures:
-        return self._failures.get(origin_of(url), _NONE) if self._failures else _NONE
+        if self._failures:
+            return self._failures.get(origin_of(url), _NONE)
+        return _NONE
 
 
 def _classify(error: FetchError) -> IssueCode | None:
     """Return the verdict of a failure about its host; `None` if it is the document's alone."""
     if error.code is not IssueCode.HTTP_STATUS:
-        return next((m for m, codes in _MEANINGS.items() if str(error.code) in codes.split()), None)
+        return next(
+            (m for m, codes in _MEANINGS.items() if str(error.code) in codes.split()),
+            None,
+        )
     status = error.http_status or 0
     if status in _REFUSING_STATUSES:
         return IssueCode.HOST_REFUSES
-    return IssueCode.HOST_DOWN if 500 <= status < 600 else None
+    if 500 <= status < 600:
+        return IssueCode.HOST_DOWN
+    return None

@@ -12,7 +12,12 @@ import asyncio
 import random
 import time
 from base64 import b64encode
-from contextlib import AbstractAsyncContextManager, ExitStack, aclosing, asynccontextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    ExitStack,
+    aclosing,
+    asynccontextmanager,
+)
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
@@ -21,7 +26,11 @@ import attrs
 from sitemapreader._log import LOGGER
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode, make_issue, show_url
-from sitemapreader._types.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, FetchOptions, Limits
+from sitemapreader._types.options import (
+    ROBOTS_MAX_CRAWL_DELAY_SECONDS,
+    FetchOptions,
+    Limits,
+)
 from sitemapreader._types.urls import host_of
 from sitemapreader.fetch.answers import DeadlineClock, HttpResponse, may_pass
 from sitemapreader.fetch.client import Client, MakesClients, Trust
@@ -94,7 +103,9 @@ class HttpFetcher(MakesClients):
         self.own_trust = Trust(options.allow_networks, options.allow_ports)
         self.hosts = Hosts(options.per_host, options.delay_seconds)
         self.addresses = Hosts(options.per_address, 0.0)
-        self.session = HttpSession(options, resolver, keepalive_seconds, limits.raw_bytes)
+        self.session = HttpSession(
+            options, resolver, keepalive_seconds, limits.raw_bytes
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -173,7 +184,8 @@ class HttpFetcher(MakesClients):
             RuntimeError: the fetcher is closed, or belongs to another event loop.
         """
         self.session.check()
-        slot, host = Slot(), self.hosts[parse_request_url(url).host]
+        slot = Slot()
+        host = self.hosts[parse_request_url(url).host]
         try:
             await host.acquire(slot)
             yield
@@ -194,7 +206,10 @@ class WalkClient(Client, MakesClients):
 
     def client(self, hosts: HostMap | HostPairs = ()) -> WalkClient:
         """Return a client with the same mapped hosts, or with others."""
-        mapped = hosts if isinstance(hosts, HostMap) else HostMap(hosts)
+        if isinstance(hosts, HostMap):
+            mapped = hosts
+        else:
+            mapped = HostMap(hosts)
         return WalkClient(self._http, mapped or self._hosts)
 
     def is_allowed(self, url: str) -> bool:
@@ -213,7 +228,9 @@ class WalkClient(Client, MakesClients):
         """Keep the Crawl-delay of the requested host, for all walks."""
         self._http.set_crawl_delay(self._hosts.find(host_url) or host_url, seconds)
 
-    def open(self, url: str, **how: Unpack[Opening]) -> AbstractAsyncContextManager[HttpResponse]:
+    def open(
+        self, url: str, **how: Unpack[Opening]
+    ) -> AbstractAsyncContextManager[HttpResponse]:
         """Open a URL as `HttpFetcher.open` does.
 
         With a breaker, which counts failures, a host that is paused raises FetchError, and so does
@@ -249,7 +266,9 @@ class Exchange:
 
     async def _try_often(self) -> HttpResponse:
         """Request the document until it succeeds or a retry cannot help."""
-        options, attempts, status = self._fetcher.options, 0, None
+        options = self._fetcher.options
+        attempts = 0
+        status = None
         while True:
             attempts += 1
             try:
@@ -257,25 +276,34 @@ class Exchange:
             except FetchError as error:
                 error.tries = attempts
                 if error.code in HOST_CODES:  # it was not asked again
-                    error.tries, error.http_status = attempts - 1, status
+                    error.tries = attempts - 1
+                    error.http_status = status
                 if not may_pass(error):
                     raise
                 if (breaker := self._how.get("breaker")) is not None:
                     breaker.note_error(self._url, error, is_last=False)
                 if attempts >= options.max_attempts:
                     raise
-                wait, status = error.retry_after_seconds, error.http_status
+                wait = error.retry_after_seconds
+                status = error.http_status
             else:
                 response.tries = attempts
                 return response
-            await asyncio.sleep(_choose_wait(attempts, options) if wait is None else wait)
+            await asyncio.sleep(
+                _choose_wait(attempts, options) if wait is None else wait
+            )
 
     async def _fetch(self) -> HttpResponse:
         """Make one attempt: follow redirects to the document."""
         self._clock.tried_at = self._clock.waited
-        start, options = parse_request_url(self._url), self._fetcher.options
-        chain = RedirectChain(start, options, self._how.get("max_redirects"), self._hosts)
-        if start.userinfo and start.userinfo != self._trust.find_login(chain.start.origin):
+        start = parse_request_url(self._url)
+        options = self._fetcher.options
+        chain = RedirectChain(
+            start, options, self._how.get("max_redirects"), self._hosts
+        )
+        if start.userinfo and start.userinfo != self._trust.find_login(
+            chain.start.origin
+        ):
             chain.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
         try:
             return await self._follow(chain)
@@ -285,17 +313,22 @@ class Exchange:
             raise
 
     async def _follow(self, chain: RedirectChain) -> HttpResponse:
-        options, most = self._fetcher.options, self._fetcher.limits.raw_bytes
+        options = self._fetcher.options
+        most = self._fetcher.limits.raw_bytes
         while True:
             with ExitStack() as held:
                 slot = Slot(self._requester)
                 held.callback(slot.release)
                 await self._acquire(slot, chain)
                 answer = await self._request(chain)
-                held.callback(answer.close)  # unread: the body of a redirect can be endless
+                held.callback(
+                    answer.close
+                )  # unread: the body of a redirect can be endless
                 location = self._find_redirect(answer, chain)
                 if location is None:
-                    response = HttpResponse(answer, chain, slot, self._clock, options, most)
+                    response = HttpResponse(
+                        answer, chain, slot, self._clock, options, most
+                    )
                     held.pop_all()
                     return response
             set_cookie = answer.fields.get("set-cookie", "")
@@ -305,15 +338,23 @@ class Exchange:
 
     async def _acquire(self, slot: Slot, chain: RedirectChain) -> None:
         """Wait for a slot; raise FetchError if the breaker does."""
-        fetcher, trust, place = self._fetcher, self._trust, chain.place
+        fetcher = self._fetcher
+        trust = self._trust
+        place = chain.place
         fetcher.session.check()
         trust.check(place)
 
         async def join() -> None:
             self._began = self._clock.waited
-            self._route = route = await self._wait(fetcher.session.find_route(place, trust), place)
-            if route.answers:  # one address stands for all names of a server: the first in order
-                await fetcher.addresses[min(each["host"] for each in route.answers)].admit(slot)
+            self._route = route = await self._wait(
+                fetcher.session.find_route(place, trust), place
+            )
+            if (
+                route.answers
+            ):  # one address stands for all names of a server: the first in order
+                await fetcher.addresses[
+                    min(each["host"] for each in route.answers)
+                ].admit(slot)
 
         def check(wait: float = 0.0) -> None:
             if (breaker := self._how.get("breaker")) is not None:
@@ -324,42 +365,57 @@ class Exchange:
 
     async def _wait(self, work: Awaitable[T], place: RequestUrl) -> T:
         """Wait for a part of the time limit of a request."""
-        left = self._fetcher.options.headers_seconds - (self._clock.waited - self._began)
+        left = self._fetcher.options.headers_seconds - (
+            self._clock.waited - self._began
+        )
         return await self._clock.wait(
             work, left, partial(FetchError, IssueCode.TIMEOUT, str(place))
         )
 
     async def _request(self, chain: RedirectChain) -> Answer:
-        fetcher, trust, origin = self._fetcher, self._trust, chain.start.origin
+        fetcher = self._fetcher
+        trust = self._trust
+        origin = chain.start.origin
         is_home = not trust.is_selective or trust.has_origin(origin)
         userinfo = trust.find_login(origin)
         headers = make_headers(
             fetcher.options,
             self._how.get("headers") or {},
             same_origin=chain.same_origin and is_home,
-            authorization=f"Basic {b64encode(userinfo.encode()).decode()}" if userinfo else "",
+            authorization=f"Basic {b64encode(userinfo.encode()).decode()}"
+            if userinfo
+            else "",
             cookies=chain.cookies.write(chain.place.url),
         )
-        began, result = time.monotonic(), "cancelled"
+        began = time.monotonic()
+        result = "cancelled"
         try:
-            answer = await self._wait(fetcher.session.get(self._route, headers), chain.place)
+            answer = await self._wait(
+                fetcher.session.get(self._route, headers), chain.place
+            )
             result = str(answer.status)
         except FetchError as error:
             result = str(error.code)
             raise
         finally:
             seconds = time.monotonic() - began
-            LOGGER.debug("GET %s: %s, %.3f s", show_url(str(chain.name)), result, seconds)
+            LOGGER.debug(
+                "GET %s: %s, %.3f s", show_url(str(chain.name)), result, seconds
+            )
         return answer
 
     def _find_redirect(self, answer: Answer, chain: RedirectChain) -> str | None:
         """Return the Location of a redirect, `None` for a document; raise for the rest."""
-        host, options = self._fetcher.hosts[chain.place.host], self._fetcher.options
-        status, headers = answer.status, answer.fields
+        host = self._fetcher.hosts[chain.place.host]
+        options = self._fetcher.options
+        status = answer.status
+        headers = answer.fields
         host.keeps_step = host.keeps_step and not answer.has_surplus
         if not host.keeps_step:
             answer.line.force_close()
-        if status == 200 or (status == 304 and is_conditional(self._how.get("headers") or {})):
+        if status == 200 or (
+            status == 304 and is_conditional(self._how.get("headers") or {})
+        ):
             host.speed_up()
             return None
         if status in self._how.get("error_pages", ()):

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 65_536
 FALLBACK_BASE_URL = "http://localhost/"
 
-_MAX_FILES, _MAX_READ = 10_000, 100
+_MAX_FILES = 10_000
+_MAX_READ = 100
 """Limits for a first URL: files that are examined by name, and files that are read."""
 _PAGES = (".html", ".htm")
 """Suffixes that hosts add to the path of a page: `/about` is `about.html`."""
@@ -94,7 +95,9 @@ class FolderFetcher:
     def __init__(self, folder: str | Path, base_url: str | None = None) -> None:
         self.folder = Path(folder).resolve()
         if not self.folder.is_dir():
-            raise NotADirectoryError(f"{folder} is not a folder: to read one file, use read()")
+            raise NotADirectoryError(
+                f"{folder} is not a folder: to read one file, use read()"
+            )
         self.base_url = _check_base(base_url or self._find_base_url())
 
     @asynccontextmanager
@@ -119,18 +122,27 @@ class FolderFetcher:
         relative = self._relative(url)
         for name in relative:
             path = self.folder / os.fsdecode(name)
-            pages = [path.with_name(path.name + each) for each in _PAGES] if path.name else []
-            for candidate in (path, *pages, *(path / f"index{each}" for each in _PAGES)):
+            if path.name:
+                pages = [path.with_name(path.name + each) for each in _PAGES]
+            else:
+                pages = []
+            for candidate in (
+                path,
+                *pages,
+                *(path / f"index{each}" for each in _PAGES),
+            ):
                 if candidate.is_file() and self._holds(candidate):
                     return candidate
         raise _missing(url, "no such file")
 
     def _relative(self, url: str) -> tuple[bytes, ...]:
         """Return the relative paths that a URL may stand for, percent-decoded."""
-        parsed, base = parse_url(url), parse_url(self.base_url)
+        parsed = parse_url(url)
+        base = parse_url(self.base_url)
         if parsed is None or base is None or parsed.origin() != base.origin():
             raise _missing(url, "not part of the folder")
-        path, prefix = unquote_to_bytes(parsed.raw_path), unquote_to_bytes(base.raw_path)
+        path = unquote_to_bytes(parsed.raw_path)
+        prefix = unquote_to_bytes(base.raw_path)
         if b"\0" in path or not (path + b"/").startswith(prefix):
             raise _missing(url, "not part of the folder")
         path = path[len(prefix) :].strip(b"/")
@@ -145,16 +157,25 @@ class FolderFetcher:
     def _find_base_url(self) -> str:
         """Return the origin of the first Sitemap line, or else of the first `<loc>`."""
         files = islice(self.folder.rglob("*"), _MAX_FILES)
-        lists = [path for path in files if path.name.lower().endswith((".xml", ".xml.gz"))]
+        lists = [
+            path for path in files if path.name.lower().endswith((".xml", ".xml.gz"))
+        ]
         # Names with "sitemap" first, then fewer folders first
-        lists.sort(key=lambda path: ("sitemap" not in path.name.lower(), len(path.parts), path))
+        lists.sort(
+            key=lambda path: ("sitemap" not in path.name.lower(), len(path.parts), path)
+        )
         for path in (self.folder / "robots.txt", *lists[:_MAX_READ]):
             with suppress(OSError):
                 if path.is_file() and self._holds(path):
                     with path.open("rb") as file:
-                        start = decode_start(file.read(ROBOTS_MAX_BYTES), (), ROBOTS_MAX_BYTES)
+                        start = decode_start(
+                            file.read(ROBOTS_MAX_BYTES), (), ROBOTS_MAX_BYTES
+                        )
                     found = _FIRST_URL.search(start)
-                    url = (found[1] or found[2]).decode("utf-8", "replace") if found else ""
+                    if found:
+                        url = (found[1] or found[2]).decode("utf-8", "replace")
+                    else:
+                        url = ""
                     if origin := origin_of(url):
                         return origin
         return FALLBACK_BASE_URL
@@ -219,10 +240,18 @@ class MemoryFetcher:
             raise FetchError(IssueCode.HTTP_STATUS, url, "404", http_status=404)
         if isinstance(page, Exception):
             raise page
-        response = page if isinstance(page, StoredResponse) else StoredResponse(url, page)
-        asked, told = {n.lower(): text for n, text in (headers or {}).items()}, response.headers
-        by_tag = "if-none-match" in asked  # RFC 9110, section 13.2.2: then the date does not count
+        if isinstance(page, StoredResponse):
+            response = page
+        else:
+            response = StoredResponse(url, page)
+        asked = {n.lower(): text for n, text in (headers or {}).items()}
+        told = response.headers
+        by_tag = (
+            "if-none-match" in asked
+        )  # RFC 9110, section 13.2.2: then the date does not count
         known = asked.get("if-none-match" if by_tag else "if-modified-since")
-        if known is not None and known == told.get("etag" if by_tag else "last-modified"):
+        if known is not None and known == told.get(
+            "etag" if by_tag else "last-modified"
+        ):
             response = attrs.evolve(response, status=304, body=b"")
         yield response

@@ -48,7 +48,9 @@ def find_protection(status: int, headers: Mapping[str, str]) -> str:
     """Return the bot protection that refused a request, with the evidence, or ""."""
     for name, value, vendor, statuses in _PROTECTIONS:
         said = headers.get(name, "")
-        if (not statuses or status in statuses) and re.fullmatch(value, said, re.IGNORECASE):
+        if (not statuses or status in statuses) and re.fullmatch(
+            value, said, re.IGNORECASE
+        ):
             return f"{vendor} ({name}: {said[:40]})"
     return ""
 
@@ -83,13 +85,16 @@ def make_refusal(
     elif status in LOGIN_STATUSES:
         code = IssueCode.LOGIN_REQUIRED
     elif vendor := find_protection(status, headers):
-        code, detail = IssueCode.BLOCKED_BY_SITE, f"{detail}, {vendor}"
+        code = IssueCode.BLOCKED_BY_SITE
+        detail = f"{detail}, {vendor}"
     elif wait is not None and wait > options.retry_after_seconds:
         code = IssueCode.RETRY_LATER
     return FetchError(code, url, detail, http_status=status, retry_after_seconds=wait)
 
 
-def _explain_signature(headers: Mapping[str, str], options: FetchOptions, agent: str | None) -> str:
+def _explain_signature(
+    headers: Mapping[str, str], options: FetchOptions, agent: str | None
+) -> str:
     """Explain how a refusal is related to signed requests (Web Bot Auth); "" if not."""
     explanation = ""
     if agent is not None:
@@ -127,4 +132,6 @@ def parse_retry_after(text: str, now: datetime) -> float | None:
     if text.isascii() and text.isdigit():
         return min(float(text), 9_999_999_999.0)  # three hundred years: never
     moment = parse_http_date(text)
-    return None if moment is None else max(0.0, (moment - now).total_seconds())
+    if moment is None:
+        return None
+    return max(0.0, (moment - now).total_seconds())

@@ -68,18 +68,25 @@ def _make_error(
 ) -> FetchError:
     """Return an exception of aiohttp as FetchError."""
     code = next(code for kinds, code in _CODES if isinstance(error, kinds))
-    status, said = None, _describe(error)
+    status = None
+    said = _describe(error)
     if isinstance(error, _OF_PROXY):
         said = f"the proxy cannot be reached: {said}"
-    elif isinstance(error, aiohttp.ClientHttpProxyError) and error.status in LOGIN_STATUSES:
-        code, status = IssueCode.LOGIN_REQUIRED, error.status
+    elif (
+        isinstance(error, aiohttp.ClientHttpProxyError)
+        and error.status in LOGIN_STATUSES
+    ):
+        code = IssueCode.LOGIN_REQUIRED
+        status = error.status
     elif (
         isinstance(error, aiohttp.ClientConnectorError)
         and isinstance(error.os_error, (ConnectionResetError, ConnectionAbortedError))
         and url.scheme == "https"
     ):
         code = IssueCode.TLS  # closed during the handshake
-    return FetchError((instead or {}).get(code, code), str(url), said, http_status=status)
+    return FetchError(
+        (instead or {}).get(code, code), str(url), said, http_status=status
+    )
 
 
 def _describe(error: Exception) -> str:
@@ -87,18 +94,30 @@ def _describe(error: Exception) -> str:
     # Not by aiohttp's own text, which repeats the address and a proxy's URL with its password.
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return f"the proxy responded with {error.status} {error.message}".rstrip()
-    cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
+    cause = (
+        getattr(error, "certificate_error", None)
+        or getattr(error, "os_error", None)
+        or error
+    )
     if isinstance(cause, ssl.SSLError):
-        reason = (cause.reason or "").replace("_", " ").lower() or "the handshake failed"
+        reason = (cause.reason or "").replace(
+            "_", " "
+        ).lower() or "the handshake failed"
         return str(getattr(cause, "verify_message", reason))
     if isinstance(cause, OSError):
         is_of_resolver = isinstance(cause, socket.gaierror)  # which has its own numbers
-        if cause.errno is not None and cause.errno in errno.errorcode and not is_of_resolver:
+        if (
+            cause.errno is not None
+            and cause.errno in errno.errorcode
+            and not is_of_resolver
+        ):
             return os.strerror(cause.errno).lower()
         if cause.strerror:
             return cause.strerror.lower()
     said = str(getattr(cause.__cause__ or cause, "message", "") or cause)
-    return said.removeprefix("400, message:") or type(cause).__name__  # which no server has sent
+    return (
+        said.removeprefix("400, message:") or type(cause).__name__
+    )  # which no server has sent
 
 
 class Answer(aiohttp.ClientResponse):
@@ -130,7 +149,9 @@ class Answer(aiohttp.ClientResponse):
         except (aiohttp.ClientConnectionError, aiohttp.ClientResponseError) as error:
             if not was_used:
                 raise
-            raise _UnansweredError(isinstance(error, aiohttp.ClientResponseError)) from error
+            raise _UnansweredError(
+                isinstance(error, aiohttp.ClientResponseError)
+            ) from error
         # No answer to this request, or one of two: which of them is, nobody knows.
         if was_used and (self.status == 408 or line.has_surplus):
             raise _UnansweredError(line.has_surplus)
@@ -210,9 +231,13 @@ class HttpSession:
         if self._options.proxy is not None:
             return Route(target, trust)
         try:
-            answers = await self.connector.look_up(target.url.raw_host or "", target.port)
+            answers = await self.connector.look_up(
+                target.url.raw_host or "", target.port
+            )
         except _FOREIGN as error:
-            raise _make_error(error, target.url, {IssueCode.CONNECT: IssueCode.DNS}) from error
+            raise _make_error(
+                error, target.url, {IssueCode.CONNECT: IssueCode.DNS}
+            ) from error
         if not answers:
             raise FetchError(IssueCode.DNS, str(target), "the name has no address")
         allowed = [each for each in answers if trust.allows(target.host, each["host"])]
@@ -228,7 +253,9 @@ class HttpSession:
         """
         identity = self._options.identity
         while True:
-            if identity is not None:  # in the loop, because a nonce may be sent only once
+            if (
+                identity is not None
+            ):  # in the loop, because a nonce may be sent only once
                 headers.update(identity.sign(route.target.url))
             try:
                 response = await self._open().get(

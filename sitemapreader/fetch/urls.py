@@ -91,11 +91,17 @@ def parse_request_url(url: str) -> RequestUrl:
     host = parsed.raw_host or ""
     _check_host(url, host)
     userinfo = f"{parsed.user or ''}:{parsed.password or ''}"
-    target, origin = write_target(url), parsed.origin()
+    target = write_target(url)
+    origin = parsed.origin()
     # The client would drop the mark of an empty query, but for one in the path.
-    requested = origin.with_path(target if target[:1] == "/" else f"/{target}", encoded=True)
-    text, host = f"{origin}{target}", host.lower().rstrip(".")
-    return RequestUrl(requested, text, host, str(origin), "" if userinfo == ":" else userinfo)
+    requested = origin.with_path(
+        target if target[:1] == "/" else f"/{target}", encoded=True
+    )
+    text = f"{origin}{target}"
+    host = host.lower().rstrip(".")
+    return RequestUrl(
+        requested, text, host, str(origin), "" if userinfo == ":" else userinfo
+    )
 
 
 def check_text(url: str) -> None:
@@ -143,11 +149,15 @@ class HostMap:
             )
         pairs = hosts.items() if isinstance(hosts, Mapping) else hosts
         origins = [(_read_origin(name), _read_origin(target)) for name, target in pairs]
-        self.names = [(str(name.origin()), str(target.origin())) for name, target in origins]
+        self.names = [
+            (str(name.origin()), str(target.origin())) for name, target in origins
+        ]
         self._targets = {_key_of(name): target for name, target in origins}
         for name, target in origins:
             if (known := self._targets[_key_of(name)]) != target:
-                raise ValueError(f"`map_hosts`: {name} has two targets: {known} and {target}")
+                raise ValueError(
+                    f"`map_hosts`: {name} has two targets: {known} and {target}"
+                )
             if self.find(str(target)):
                 raise ValueError(
                     f"`map_hosts`: {name} leads to {target}, which is mapped itself: "
@@ -160,23 +170,35 @@ class HostMap:
     def find(self, url: str) -> str:
         """Return the URL to request in the place of one, or ""."""
         parsed = parse_url(url) if self._targets else None
-        target = None if parsed is None else self._targets.get(_key_of(parsed))
+        if parsed is None:
+            target = None
+        else:
+            target = self._targets.get(_key_of(parsed))
         if parsed is None or target is None:
             return ""
         return move_to_origin(url, str(target.origin()))
 
 
 def _key_of(url: URL) -> tuple[str, int | None]:
-    return (url.raw_host or "").lower().rstrip("."), None if url.port in WEB_PORTS else url.port
+    return (url.raw_host or "").lower().rstrip(
+        "."
+    ), None if url.port in WEB_PORTS else url.port
 
 
 def _read_origin(text: str) -> URL:
     """Return the scheme, host and port of a text; raise TypeError or ValueError."""
     if not isinstance(text, str):
-        raise TypeError(f"`map_hosts` must have hosts as text, got {type(text).__name__}")
+        raise TypeError(
+            f"`map_hosts` must have hosts as text, got {type(text).__name__}"
+        )
     url = text if "://" in text else f"https://{text}"
     parsed = parse_url(url) if has_web_scheme(url) else None
-    if parsed is None or parsed.raw_path_qs not in ("", "/") or parsed.raw_user or "#" in text:
+    if (
+        parsed is None
+        or parsed.raw_path_qs not in ("", "/")
+        or parsed.raw_user
+        or "#" in text
+    ):
         raise ValueError(
             f"`map_hosts`: {text.rpartition('@')[2]!r} is not a host: write it without a path or a "
             "login, such as https://staging.example.org"
@@ -230,11 +252,15 @@ class RedirectChain:
             self._go_to(self._read(location))
             target = str(self.name)
         finally:
-            self.redirects.append(Redirect(str(source), target, status, bool(set_cookie)))
+            self.redirects.append(
+                Redirect(str(source), target, status, bool(set_cookie))
+            )
         # As written: servers redirect from one spelling of a URL to another.
         if self._request in self._seen:
             raise FetchError(IssueCode.REDIRECT_LOOP, str(source), f"to {target}")
-        if len(self._seen) > (self._options.max_redirects if self._most is None else self._most):
+        if len(self._seen) > (
+            self._options.max_redirects if self._most is None else self._most
+        ):
             raise FetchError(IssueCode.TOO_MANY_REDIRECTS, str(source), f"to {target}")
         is_downgrade = (place.url.scheme, self.place.url.scheme) == ("https", "http")
         if is_downgrade and not self._options.allow_downgrade:
@@ -248,24 +274,30 @@ class RedirectChain:
 
     def find_name(self, url: str) -> str:
         """Return the name of a URL; it differs at the place of a mapped host."""
-        return str(self.name) if url == str(self.place) else url
+        if url == str(self.place):
+            return str(self.name)
+        return url
 
     def _go_to(self, url: RequestUrl) -> None:
         """Go to the URL of a redirect, which may be at the place of a mapped host."""
         if not self._has_strayed and url.origin == self.place.origin:
             target = url.text.removeprefix(url.origin)
-            self.name, self.place = parse_request_url(self.name.origin + target), url
+            self.name = parse_request_url(self.name.origin + target)
+            self.place = url
             return
         place = self._find_place(url)
         if place is not None and self._has_strayed:
             said = "a redirect from an unmapped host to a mapped host"
             raise FetchError(IssueCode.CROSS_HOST_CHILD, str(url), said)
         self._has_strayed = place is None
-        self.name, self.place = url, place or url
+        self.name = url
+        self.place = place or url
 
     def _find_place(self, name: RequestUrl) -> RequestUrl | None:
         place = self._hosts.find(name.text)
-        return attrs.evolve(parse_request_url(place), userinfo=name.userinfo) if place else None
+        if place:
+            return attrs.evolve(parse_request_url(place), userinfo=name.userinfo)
+        return None
 
     def _read(self, location: str) -> RequestUrl:
         location = "\n".join(dict.fromkeys(map(trim, location.split("\n"))))
@@ -290,7 +322,12 @@ ACCEPT_ENCODING = "gzip"
 VALIDATORS = frozenset({"if-none-match", "if-modified-since"})
 """The headers that name a stored version of a document. Not secret, and kept across origins: most
 redirects lead from http to https, or to `www`."""
-SAFE_CROSS_ORIGIN = VALIDATORS | {"user-agent", "accept", "accept-language", "accept-charset"}
+SAFE_CROSS_ORIGIN = VALIDATORS | {
+    "user-agent",
+    "accept",
+    "accept-language",
+    "accept-charset",
+}
 """The headers that may be sent to another origin; any other may be a secret."""
 
 APART = frozenset({"location", "set-cookie", "x-robots-tag"})
@@ -344,9 +381,13 @@ def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """
     headers: dict[str, str] = {}
     for name, value in raw:
-        key, text = _decode(name).lower(), _decode(value).strip()
+        key = _decode(name).lower()
+        text = _decode(value).strip()
         comma = "\n" if key in APART else ", "
-        headers[key] = f"{headers[key]}{comma}{text}" if key in headers else text
+        if key in headers:
+            headers[key] = f"{headers[key]}{comma}{text}"
+        else:
+            headers[key] = text
     return headers
 
 

@@ -58,7 +58,11 @@ def choose_validators(
 def is_older(headers: Mapping[str, str], newest: datetime) -> bool:
     """Return whether a response has no validator but a date before its newest entry."""
     date = parse_last_modified(headers.get("last-modified", ""))
-    return date is not None and _is_made_of(headers.get("etag"), date) and newest - date > _DAY
+    return (
+        date is not None
+        and _is_made_of(headers.get("etag"), date)
+        and newest - date > _DAY
+    )
 
 
 def is_confirmed(sent: Mapping[str, str], headers: Mapping[str, str]) -> bool:

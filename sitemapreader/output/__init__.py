@@ -85,7 +85,9 @@ def open_output(
     is_gzip = path is not None and path.lower().endswith(_GZIP)
     known = (*FORMATS, *FILE_FORMATS)
     if format not in known:
-        raise ValueError(f"there is no format {format!r}: choose from {', '.join(known)}")
+        raise ValueError(
+            f"there is no format {format!r}: choose from {', '.join(known)}"
+        )
     for name, is_given, formats in (
         ("null_terminated", null_terminated, ("urls", "jsonl")),
         ("header=False", not header, ("csv", "tsv")),
@@ -101,9 +103,13 @@ def open_output(
                 f"{', '.join(formats)}"
             )
     if format in FILE_FORMATS and path is None:
-        raise ValueError(f"{format} requires a file: write a name that ends with .{format}")
+        raise ValueError(
+            f"{format} requires a file: write a name that ends with .{format}"
+        )
     if format == "parquet" and path is None and sys.stdout.isatty():
-        raise ValueError("parquet cannot be shown in a terminal: name a file, or write to a pipe")
+        raise ValueError(
+            "parquet cannot be shown in a terminal: name a file, or write to a pipe"
+        )
     if format in _ENCODERS and is_gzip:
         raise ValueError(f"{format} is already compressed: end the name with .{format}")
     from sitemapreader.output.columns import choose_columns
@@ -116,11 +122,12 @@ def open_output(
         return Output(path, make(path if format == "atom" else chosen), None)
     from sitemapreader.output.text import make_encoder
 
-    end, encoding = "\0" if null_terminated else "\n", find_encoding(path)
+    end = "\0" if null_terminated else "\n"
+    encoding = find_encoding(path)
     encoder = make_encoder(format, chosen, end, encoding, header=header)
-    return (
-        Output(path, GzipEncoder(encoder), None) if is_gzip else Output(path, encoder, end.encode())
-    )
+    if is_gzip:
+        return Output(path, GzipEncoder(encoder), None)
+    return Output(path, encoder, end.encode())
 
 
 def open_report(
@@ -130,10 +137,14 @@ def open_report(
     if path is None:
         return None
     if entries is not None and Path(path).resolve() == Path(entries).resolve():
-        raise ValueError(f"{str(path)!r} is named twice: for the entries, and for the report")
+        raise ValueError(
+            f"{str(path)!r} is named twice: for the entries, and for the report"
+        )
     if Path(path).suffix.lower() not in _REPORT_SUFFIXES:
         suffixes = ", ".join(_REPORT_SUFFIXES)
-        raise ValueError(f"the name of a report must end with {suffixes}, got {str(path)!r}")
+        raise ValueError(
+            f"the name of a report must end with {suffixes}, got {str(path)!r}"
+        )
     from sitemapreader.output.columns import OUTCOME_COLUMNS
 
     return open_output(path, columns=OUTCOME_COLUMNS)

@@ -40,8 +40,10 @@ GROUP_ROWS = 40_960
 """Rows of a group, which is written at once; about 7 MB. DuckDB reads groups in parallel."""
 VERSION_KEY = b"sitemapreader.schema"
 """Key of the metadata whose value is the version of the schema, in digits."""
-_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
-_DAY, _MOMENT = pa.timestamp("us"), pa.timestamp("us", "UTC")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_DAY = pa.timestamp("us")
+_MOMENT = pa.timestamp("us", "UTC")
 _DAY_CHARS = len("2026-01-01")
 _SCALARS = {
     str: pa.string(),
@@ -56,14 +58,20 @@ _SCALARS = {
 def make_schema(columns: tuple[Column, ...]) -> pa.Schema:
     """Return the schema of these columns; its metadata has the version."""
     fields = [
-        pa.field(column.name, _type_of(column.base), nullable=NoneType in get_args(column.type))
+        pa.field(
+            column.name,
+            _type_of(column.base),
+            nullable=NoneType in get_args(column.type),
+        )
         for column in columns
     ]
     return pa.schema(fields, {VERSION_KEY: str(SCHEMA_VERSION)})
 
 
 def _type_of(annotation: Any) -> pa.DataType:
-    arguments = [kind for kind in get_args(annotation) if kind not in {NoneType, Ellipsis}]
+    arguments = [
+        kind for kind in get_args(annotation) if kind not in {NoneType, Ellipsis}
+    ]
     if get_origin(annotation) is dict:
         return pa.string()
     if get_origin(annotation) is tuple:
@@ -84,7 +92,9 @@ def make_batches(
     parts: Sequence[OutputRows], columns: tuple[Column, ...] = COLUMNS
 ) -> list[pa.RecordBatch]:
     """Return all rows as one batch, if there are any."""
-    return [make_batch(join_output(parts), columns)] if any(parts) else []
+    if any(parts):
+        return [make_batch(join_output(parts), columns)]
+    return []
 
 
 def make_batch(
@@ -103,9 +113,14 @@ def make_batch(
             made["lastmod"] = made["date"] = moments[0]
     for column, kind in zip(columns, schema.types, strict=True):
         if column.name not in made:
-            read = rows if column.name == SITE_COLUMN.name else entries
+            if column.name == SITE_COLUMN.name:
+                read = rows
+            else:
+                read = entries
             made[column.name] = make_array(column.read(read), kind)
-    return pa.RecordBatch.from_arrays([made[column.name] for column in columns], schema=schema)
+    return pa.RecordBatch.from_arrays(
+        [made[column.name] for column in columns], schema=schema
+    )
 
 
 def _parse_moments(written: pa.Array) -> list[pa.Array]:
@@ -123,7 +138,9 @@ def _parse_moments(written: pa.Array) -> list[pa.Array]:
     except pa.ArrowInvalid:
         return []
     first = pc.min(moments).as_py()
-    return [] if first is not None and first.year < FIRST_YEAR else [moments]
+    if first is not None and first.year < FIRST_YEAR:
+        return []
+    return [moments]
 
 
 # -- arrays
@@ -139,21 +156,31 @@ def make_array(values: list[Any], kind: pa.DataType) -> pa.Array:
         return pa.nulls(size, kind)
     if pa.types.is_list(kind):
         parts = make_array(list(chain.from_iterable(values)), kind.value_type)
-        ends = _write_offsets(values) if any(values) else pa.py_buffer(bytes(4 * size + 4))
+        if any(values):
+            ends = _write_offsets(values)
+        else:
+            ends = pa.py_buffer(bytes(4 * size + 4))
         offsets = pa.Array.from_buffers(pa.int32(), size + 1, [None, ends])
         return pa.ListArray.from_arrays(offsets, parts, type=kind)
-    validity = _write_bits([value is not None for value in values]) if None in values else None
+    if None in values:
+        validity = _write_bits([value is not None for value in values])
+    else:
+        validity = None
     if pa.types.is_struct(kind):
         parts = [_make_field(values, field) for field in kind]
         return pa.Array.from_buffers(kind, size, [validity], children=parts)
     if size > 1 and values.count(values[0]) == size:
         return pa.repeat(make_array(values[:1], kind)[0], size)
     if pa.types.is_string(kind):
-        buffers = _write_texts([value or "" for value in values] if validity else values)
+        buffers = _write_texts(
+            [value or "" for value in values] if validity else values
+        )
     elif pa.types.is_boolean(kind):
         buffers = [_write_bits(values)]
     elif kind == _MOMENT:
-        numbers = [0 if value is None else (value - _EPOCH) // _MICROSECOND for value in values]
+        numbers = [
+            0 if value is None else (value - _EPOCH) // _MICROSECOND for value in values
+        ]
         buffers = [pa.py_buffer(array("q", numbers))]
     else:
         code = "d" if pa.types.is_floating(kind) else "q"
@@ -164,9 +191,14 @@ def make_array(values: list[Any], kind: pa.DataType) -> pa.Array:
 def _make_field(values: list[Any], field: pa.Field) -> pa.Array:
     """Return the values of a field of structs; some may be absent."""
     nothing = () if pa.types.is_list(field.type) else None
-    part = [nothing if value is None else getattr(value, field.name) for value in values]
+    part = [
+        nothing if value is None else getattr(value, field.name) for value in values
+    ]
     if pa.types.is_string(field.type):
-        part = [each if isinstance(each, str) else to_json(each) if each else None for each in part]
+        part = [
+            each if isinstance(each, str) else to_json(each) if each else None
+            for each in part
+        ]
     return make_array(part, field.type)
 
 
@@ -229,7 +261,8 @@ class ParquetEncoder(Encoder):
 
     def _make_batch(self) -> None:
         self._batches += make_batches(self._rows, self._columns)
-        self._rows, self._waiting = [], 0
+        self._rows = []
+        self._waiting = 0
         if sum(map(len, self._batches)) >= GROUP_ROWS:
             self._write_group()
 

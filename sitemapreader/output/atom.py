@@ -51,7 +51,10 @@ class AtomEncoder(Encoder):
             said = escape(escape_texts([title or ""])[0]) or url
             what = str(change or "listed")
             key = uuid5(NAMESPACE_URL, f"{what} {self._now} {url}")
-            day = f", last changed {lastmod.isoformat()}" if lastmod else ""
+            if lastmod:
+                day = f", last changed {lastmod.isoformat()}"
+            else:
+                day = ""
             line = (
                 f"<entry><id>urn:uuid:{key}</id><title>{what}: {said}</title>"
                 f'<updated>{self._now}</updated><link href="{url}"/><category term="{what}"/>'
@@ -73,7 +76,10 @@ def _read_lines(path: Path) -> list[str]:
     """Return the head and the entries of a feed; an empty head if there is no file."""
     if not path.is_file():
         return [""]
-    text = path.read_text("utf-8", "replace") if path.stat().st_size <= _MAX_BYTES else ""
+    if path.stat().st_size <= _MAX_BYTES:
+        text = path.read_text("utf-8", "replace")
+    else:
+        text = ""
     if not text.startswith(_HEAD):
         raise ValueError(f"{path} is not a feed of this program: name another file")
     return text.removeprefix(_HEAD).splitlines()[:-1]

@@ -64,14 +64,18 @@ class Column:
 
     @base.default
     def _find_base(self) -> Any:
-        (kind, *others) = [k for k in get_args(self.type) if k is not NoneType] or [self.type]
+        (kind, *others) = [k for k in get_args(self.type) if k is not NoneType] or [
+            self.type
+        ]
         if others or not isinstance(kind, type):
             return self.type
         return str if issubclass(kind, str) else kind
 
     def read(self, rows: OutputRows | list[Any]) -> list[Any]:
         """Return the values of records."""
-        return list(map(self.get, rows)) if isinstance(rows, list) else rows.get(self.name)
+        if isinstance(rows, list):
+            return list(map(self.get, rows))
+        return rows.get(self.name)
 
 
 _TYPES = get_type_hints(UrlEntry) | {
@@ -91,16 +95,28 @@ def _entry(name: str, meaning: str, flags: str = "") -> Column:
 
 COLUMNS = (
     _entry("loc", "the URL, absolute, as its author wrote it", "always is_url"),
-    _entry("lastmod", "when it was last changed; a text without a zone is UTC", "always"),
+    _entry(
+        "lastmod", "when it was last changed; a text without a zone is UTC", "always"
+    ),
     _entry(
         "changefreq",
         "how often it changes: one of the protocol's seven words",
         "always is_repetitive",
     ),
-    _entry("priority", "0.0 to 1.0; absent where the record has none", "always is_repetitive"),
-    _entry("sitemap", "URL of the document that lists it", "always is_url is_repetitive"),
-    _entry("lastmod_text", "lastmod as written, to distinguish `2026` from `2026-01-01`"),
-    _entry("title", "title of the page, where its record has one: items of feeds, news"),
+    _entry(
+        "priority",
+        "0.0 to 1.0; absent where the record has none",
+        "always is_repetitive",
+    ),
+    _entry(
+        "sitemap", "URL of the document that lists it", "always is_url is_repetitive"
+    ),
+    _entry(
+        "lastmod_text", "lastmod as written, to distinguish `2026` from `2026-01-01`"
+    ),
+    _entry(
+        "title", "title of the page, where its record has one: items of feeds, news"
+    ),
     *(_entry(field.name, field.metadata["meaning"]) for field in EXTENSIONS),
     _entry("alternates", "`xhtml:link`: the page for other languages and media"),
     _entry("extras", "elements of unknown extensions"),
@@ -120,7 +136,10 @@ SITE_COLUMN = _entry(
 )
 DERIVED_COLUMNS = (
     _entry("date", "lastmod, else the publication date of news; used by `since`"),
-    _entry("language", "language of the record: from its own alternates, else from its news"),
+    _entry(
+        "language",
+        "language of the record: from its own alternates, else from its news",
+    ),
     _entry("date_source", "where `date` is taken from: `lastmod` or `news`"),
 )
 """Derived columns, which are written only if they are chosen."""
@@ -139,7 +158,9 @@ def has_nothing(values: list[Any]) -> bool:
     return values.count(values[0]) == len(values) and values[0] in ABSENT
 
 
-def choose_columns(names: Sequence[str] | None, *, has_sites: bool = False) -> tuple[Column, ...]:
+def choose_columns(
+    names: Sequence[str] | None, *, has_sites: bool = False
+) -> tuple[Column, ...]:
     """Return the columns of these names, in this order; `COLUMNS` for `None`.
 
     With several sites there is the column `site` besides, which comes first for `None`.
@@ -152,9 +173,14 @@ def choose_columns(names: Sequence[str] | None, *, has_sites: bool = False) -> t
     known = {column.name: column for column in (*COLUMNS, *DERIVED_COLUMNS, *sites)}
     unknown = [name for name in names if name not in known]
     if unknown or not names:
-        said = f"there is no field {unknown[0]!r}" if unknown else "no field is chosen"
+        if unknown:
+            said = f"there is no field {unknown[0]!r}"
+        else:
+            said = "no field is chosen"
         hint = suggest(unknown[0], known) if unknown else ""
         raise ValueError(f"{said}:{hint} choose from {', '.join(known)}")
     if len(set(names)) < len(names):
-        raise ValueError(f"a field is named twice: write each field once in {','.join(names)}")
+        raise ValueError(
+            f"a field is named twice: write each field once in {','.join(names)}"
+        )
     return tuple(attrs.evolve(known[name], always=True) for name in names)

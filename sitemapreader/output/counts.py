@@ -17,7 +17,9 @@ from sitemapreader.output.columns import Column
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-CountBy: TypeAlias = Literal["sitemap", "folder", "host", "month", "language", "extension"]
+CountBy: TypeAlias = Literal[
+    "sitemap", "folder", "host", "month", "language", "extension"
+]
 MAX_COUNTED = 1_000
 """Values that are listed; the others are one row."""
 _MAX_KEPT = 100_000
@@ -85,7 +87,9 @@ class UrlCounts:
     def columns(self) -> tuple[Column, ...]:
         """The columns of the rows, for `open_output`."""
         is_url = self.by in ("sitemap", "folder")
-        value = Column(self.by, str | None, always=True, is_url=is_url, get=attrgetter("value"))
+        value = Column(
+            self.by, str | None, always=True, is_url=is_url, get=attrgetter("value")
+        )
         return value, Column("urls", int, always=True)
 
     def add(self, rows: Rows) -> None:
@@ -102,7 +106,9 @@ class UrlCounts:
 
         Of more than 100,000 values, rare ones may have been counted among the others.
         """
-        ranked = sorted(self._counts.items(), key=lambda pair: (-pair[1], pair[0] or ""))
+        ranked = sorted(
+            self._counts.items(), key=lambda pair: (-pair[1], pair[0] or "")
+        )
         others = self._others + sum(number for _, number in ranked[MAX_COUNTED:])
         last = [UrlCount(OTHERS, others)] if others else []
         return [UrlCount(*pair) for pair in ranked[:MAX_COUNTED]] + last

@@ -81,7 +81,9 @@ class Output:
         end: the end of each record; `None` for bytes without records.
     """
 
-    def __init__(self, path: str | None, encoder: Encoder, end: bytes | None = b"\n") -> None:
+    def __init__(
+        self, path: str | None, encoder: Encoder, end: bytes | None = b"\n"
+    ) -> None:
         self.encoding = find_encoding(path)
         self.written = 0
         """Number of bytes that were written behind the head."""
@@ -89,7 +91,10 @@ class Output:
         self.descriptor = -1
         """Descriptor of the open file; below 0 if none is open."""
         self._end = end
-        self._path = None if path is None else Path(path).absolute()
+        if path is None:
+            self._path = None
+        else:
+            self._path = Path(path).absolute()
         self._temporary: Path | None = None
         self._encoder = encoder
         self._is_ended = False
@@ -111,7 +116,9 @@ class Output:
             raise
         return self
 
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+    def __exit__(
+        self, kind: object, error: BaseException | None, traceback: object
+    ) -> None:
         try:
             if error is None:
                 for temporary, path in self.prepare():
@@ -133,7 +140,9 @@ class Output:
         if self._temporary is None or self._path is None:
             return []
         os.fsync(self.descriptor)  # the content must be on the disk before the name
-        if os.name == "nt":  # which renames no open file; elsewhere the lock lasts until the end
+        if (
+            os.name == "nt"
+        ):  # which renames no open file; elsewhere the lock lasts until the end
             self._close()
         return [(self._temporary, self._path)]
 
@@ -142,7 +151,8 @@ class Output:
         if self._temporary is None or self._end is None or not self.written:
             return None
         self._close()
-        temporary, self._temporary = self._temporary, None
+        temporary = self._temporary
+        self._temporary = None
         return temporary
 
     def discard(self) -> None:
@@ -154,7 +164,8 @@ class Output:
         """Close the file, and remove it unless it was renamed."""
         self._encoder.close()
         # what was renamed has another name, and the old one may be that of the next run by now
-        temporary, self._temporary = self._temporary, None
+        temporary = self._temporary
+        self._temporary = None
         is_there = temporary and _is_at(temporary, self.descriptor)
         try:
             self._close()
@@ -200,7 +211,8 @@ class Output:
         return self._temporary is not None
 
     def _close(self) -> None:
-        descriptor, self.descriptor = self.descriptor, -1
+        descriptor = self.descriptor
+        self.descriptor = -1
         if self._path is not None and descriptor >= 0:
             os.close(descriptor)
 
@@ -214,7 +226,9 @@ class Output:
 
     def _open_temporary(self, path: Path, mode: int = 0o666) -> None:
         """Open a new file beside `path`, with the rights of `mode` less the umask."""
-        self._path = path = path.resolve()  # a link stays one; that of a pipe leads nowhere
+        self._path = path = (
+            path.resolve()
+        )  # a link stays one; that of a pipe leads nowhere
         name = os.fsdecode(os.fsencode(path.name)[:_NAME_BYTES])
         temporary = path.with_name(f"{name}{_PART}")
         if os.path.lexists(temporary):
@@ -260,7 +274,9 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 def find_encoding(path: str | None) -> str:
     """Return the encoding of text in a file, or on standard output for `None`."""
-    return "utf-8" if path else (sys.stdout.encoding or "utf-8")
+    if path:
+        return "utf-8"
+    return sys.stdout.encoding or "utf-8"
 
 
 def write_records(descriptor: int, data: bytes, end: bytes) -> None:

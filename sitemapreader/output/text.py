@@ -35,7 +35,8 @@ _encode = json.JSONEncoder().encode
 # lone surrogates. None of it may stand in a URL unescaped (RFC 3986). And what XML 1.0 has no
 # character for (section 2.2): one in a URL would make a feed or a workbook unreadable.
 _UNSAFE_IN_TEXT = (
-    "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff"
+    "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+    "\ud800-\udfff\ufffe\uffff"
 )
 _UNSAFE_TEXT = re.compile(f"[{_UNSAFE_IN_TEXT}]")
 _UNSAFE_URL = re.compile(f"[{_UNSAFE_IN_TEXT} \xa0]")
@@ -50,8 +51,11 @@ _FORMULA = re.compile(f'[{INVISIBLE}]*[=+\\-@\uff1d\uff0b\uff0d\uff20"]')
 class TextEncoder(Encoder):
     """Encoder of lines; characters outside the encoding get backslashes."""
 
-    def __init__(self, write: Callable[[OutputRows], str], encoding: str, head: str = "") -> None:
-        self._write, self._encoding = write, encoding
+    def __init__(
+        self, write: Callable[[OutputRows], str], encoding: str, head: str = ""
+    ) -> None:
+        self._write = write
+        self._encoding = encoding
         self.head = head.encode(encoding)
 
     def encode(self, rows: OutputRows) -> bytes:
@@ -69,10 +73,17 @@ def make_encoder(
 ) -> TextEncoder:
     """Return an encoder of entries as text, whose records end with `end`."""
     if format not in SEPARATORS:
-        write = make_json_writer(columns, end) if format == "jsonl" else partial(write_urls, end)
+        write = (
+            make_json_writer(columns, end)
+            if format == "jsonl"
+            else partial(write_urls, end)
+        )
         return TextEncoder(write, encoding)
     separator = SEPARATORS[format]
-    head = separator.join(column.name for column in columns) + "\n" if header else ""
+    if header:
+        head = separator.join(column.name for column in columns) + "\n"
+    else:
+        head = ""
     return TextEncoder(make_row_writer(columns, separator), encoding, head)
 
 
@@ -84,7 +95,9 @@ def write_urls(end: str, rows: OutputRows) -> str:
 # -- JSON lines
 
 
-def make_json_writer(columns: Sequence[Column], end: str) -> Callable[[OutputRows], str]:
+def make_json_writer(
+    columns: Sequence[Column], end: str
+) -> Callable[[OutputRows], str]:
     """Return a writer of JSON lines, with keys in the order of the columns.
 
     A column without `always` is left out where its value is absent, and so are absent fields of
@@ -101,13 +114,19 @@ def make_json_writer(columns: Sequence[Column], end: str) -> Callable[[OutputRow
                 write = _encode if column.base is str else to_json
                 parts += repeat(key), _write_all(column, values, write)
             elif not has_nothing(values):
-                parts.append(["" if each in ABSENT else key + to_json(each) for each in values])
-        return "".join(chain.from_iterable(zip(*parts, repeat(f"}}{end}"), strict=False)))
+                parts.append(
+                    ["" if each in ABSENT else key + to_json(each) for each in values]
+                )
+        return "".join(
+            chain.from_iterable(zip(*parts, repeat(f"}}{end}"), strict=False))
+        )
 
     return write
 
 
-def _write_all(column: Column, values: list[Any], write: Callable[[Any], str]) -> Iterable[str]:
+def _write_all(
+    column: Column, values: list[Any], write: Callable[[Any], str]
+) -> Iterable[str]:
     """Write the values of a column; where most are equal, each only once."""
     if not column.is_repetitive:
         return map(write, values)
@@ -121,7 +140,9 @@ def to_json(value: Any) -> str:
         return _encode(value)
     if type(value) is datetime:
         return f'"{value.isoformat()}"'
-    return "null" if value is None else json.dumps(_plain(value))
+    if value is None:
+        return "null"
+    return json.dumps(_plain(value))
 
 
 def _plain(value: Any) -> Any:
@@ -129,11 +150,16 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Alternate):
-        return {name: part for name, part in value._asdict().items() if part is not None}
+        return {
+            name: part for name, part in value._asdict().items() if part is not None
+        }
     if isinstance(value, tuple):
         return [_plain(part) for part in value]
     if attrs.has(type(value)):
-        parts = ((field.name, getattr(value, field.name)) for field in attrs.fields(type(value)))
+        parts = (
+            (field.name, getattr(value, field.name))
+            for field in attrs.fields(type(value))
+        )
         return {name: _plain(part) for name, part in parts if part not in ABSENT}
     return value
 
@@ -141,7 +167,9 @@ def _plain(value: Any) -> Any:
 # -- tables
 
 
-def make_row_writer(columns: Sequence[Column], separator: str) -> Callable[[OutputRows], str]:
+def make_row_writer(
+    columns: Sequence[Column], separator: str
+) -> Callable[[OutputRows], str]:
     """Return a writer of entries as rows."""
     is_csv = separator == SEPARATORS["csv"]
 
@@ -167,7 +195,9 @@ def _write_cells(column: Column, values: list[Any]) -> Iterable[str]:
         return neutralise_formulas(escape_texts([value or "" for value in values]))
     if column.base is datetime:
         return [day.isoformat() if day else "" for day in values]
-    return _write_all(column, values, lambda value: "" if value in ABSENT else to_json(value))
+    return _write_all(
+        column, values, lambda value: "" if value in ABSENT else to_json(value)
+    )
 
 
 def _neutralise_parts(column: Column, cells: list[str]) -> list[str]:
@@ -176,7 +206,13 @@ def _neutralise_parts(column: Column, cells: list[str]) -> list[str]:
     # of what they take for a cell: there `a,"b;=1"` has two cells, of which one is a formula.
     if ";" not in "".join(cells):
         return cells
-    instead = "%3B" if column.is_url else ";'" if column.base is str else r"\\u003b"  # in JSON
+    # in JSON
+    if column.is_url:
+        instead = "%3B"
+    elif column.base is str:
+        instead = ";'"
+    else:
+        instead = r"\\u003b"
     return [_HIDDEN_FORMULA.sub(instead, cell) for cell in cells]
 
 
@@ -186,7 +222,8 @@ def quote(cells: list[str]) -> list[str]:
     if "," not in text and ";" not in text and '"' not in text:
         return cells
     return [
-        '"' + cell.replace('"', '""') + '"' if _TO_QUOTE.search(cell) else cell for cell in cells
+        '"' + cell.replace('"', '""') + '"' if _TO_QUOTE.search(cell) else cell
+        for cell in cells
     ]
 
 

@@ -47,14 +47,17 @@ class WorkbookEncoder(Encoder):
         self._begin_sheet("urls")
 
     def _begin_sheet(self, name: str) -> None:
-        self._sheet, self._row = self._book.add_worksheet(name), 1
+        self._sheet = self._book.add_worksheet(name)
+        self._row = 1
         self._sheet.freeze_panes(1, 0)
         for place, column in enumerate(self._columns):
             self._sheet.write_string(0, place, column.name, self._bold)
 
     def encode(self, rows: OutputRows | list[Any]) -> bytes:
         """Write records into the sheet, and return nothing until the end."""
-        for cells in zip(*(_list_cells(column, rows) for column in self._columns), strict=True):
+        for cells in zip(
+            *(_list_cells(column, rows) for column in self._columns), strict=True
+        ):
             if self._row == MAX_ROWS:
                 self._begin_sheet(f"urls {len(self._book.worksheets()) + 1}")
             for place, cell in enumerate(cells):
@@ -80,7 +83,9 @@ class WorkbookEncoder(Encoder):
         self._folder.cleanup()
 
 
-def _list_cells(column: Column, rows: OutputRows | list[Any]) -> list[str | float | None]:
+def _list_cells(
+    column: Column, rows: OutputRows | list[Any]
+) -> list[str | float | None]:
     values = column.read(rows)
     escape = escape_urls if column.is_url else escape_texts
     return [_make_cell(value, escape) for value in values]
@@ -90,9 +95,15 @@ def _make_cell(value: Any, escape: Any) -> str | float | None:
     """Return a text, a number, or `None` for an empty cell."""
     if value in ABSENT or value == "":
         return None
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+    if (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+    ):
         return value
     if isinstance(value, datetime):
         return value.isoformat()
     text: str = escape([str(value)])[0] if isinstance(value, str) else to_json(value)
-    return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS - 1]}\u2026"
+    if len(text) <= MAX_CHARS:
+        return text
+    return f"{text[: MAX_CHARS - 1]}\u2026"

@@ -46,13 +46,17 @@ MAX_ROBOTS_CHARS = 65_536
 """Characters of one line with directives for robots that are read."""
 
 # A value ends at a comma, but for the one of `Fri, 1 Jan 2027`.
-_DIRECTIVE = re.compile(r"([\w*.-]++)\s*+(:?)(\s*+(?:[a-z]{3,9},\s*+(?=\d))?[^,]*+)", re.IGNORECASE)
+_DIRECTIVE = re.compile(
+    r"([\w*.-]++)\s*+(:?)(\s*+(?:[a-z]{3,9},\s*+(?=\d))?[^,]*+)", re.IGNORECASE
+)
 _VALUED = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
 _BOT_NAME = re.compile(
-    r"robots|.*?bot.*|slurp|yandex|teoma|baiduspider.*|applebot.*", re.IGNORECASE | re.DOTALL
+    r"robots|.*?bot.*|slurp|yandex|teoma|baiduspider.*|applebot.*",
+    re.IGNORECASE | re.DOTALL,
 )
 _REFRESH = re.compile(
-    r"""\s*+(\d{1,9})[\d.]*+[;,\s]*+(?:url\s*+=\s*+)?(["']?)(.*)""", re.IGNORECASE | re.DOTALL
+    r"""\s*+(\d{1,9})[\d.]*+[;,\s]*+(?:url\s*+=\s*+)?(["']?)(.*)""",
+    re.IGNORECASE | re.DOTALL,
 )
 
 
@@ -90,7 +94,9 @@ class PageFacts:
     says_missing: bool = False
     lines: Mapping[tuple[str, str], int] = MappingProxyType({})
 
-    def find_noindex(self, *bots: str, now: datetime | None = None) -> tuple[str, str] | None:
+    def find_noindex(
+        self, *bots: str, now: datetime | None = None
+    ) -> tuple[str, str] | None:
         """Return the crawler and the directive that keep the page out of an index.
 
         Args:
@@ -111,7 +117,11 @@ class PageFacts:
 
 
 def read_page(
-    data: bytes, url: str, headers: Mapping[str, str] | None = None, *, text: bool = True
+    data: bytes,
+    url: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    text: bool = True,
 ) -> PageFacts:
     """Read the facts in a page about itself; never raises.
 
@@ -123,17 +133,25 @@ def read_page(
         text: whether its text is hashed, which takes most of the time.
     """
     fields = {name.lower(): value for name, value in (headers or {}).items()}
-    kind, page, lines = page_type_of(fields.get("content-type")), "", Lines()
+    kind = page_type_of(fields.get("content-type"))
+    page = ""
+    lines = Lines()
     if kind in HTML_TYPES | TEXT_TYPES:
         data_read = data[:MAX_PAGE_BYTES]
         # In an encoding that nobody knows, most of a page is still ASCII.
-        page = decode_page(data_read, charset_of(fields)) or data_read.decode("utf-8", "replace")
-    head = read_head(page, url) if kind in HTML_TYPES else Head(url)
+        page = decode_page(data_read, charset_of(fields)) or data_read.decode(
+            "utf-8", "replace"
+        )
+    if kind in HTML_TYPES:
+        head = read_head(page, url)
+    else:
+        head = Head(url)
     canonicals, alternates = _read_links(fields.get("link", ""), url, head, lines)
     words = ""
     if text and len(data) <= MAX_PAGE_BYTES:
         words = join_text(page) if kind in HTML_TYPES else page
-    text_hash, nameless = hash_text(words) if words.strip() else None, _leave_out_name(words, url)
+    text_hash = hash_text(words) if words.strip() else None
+    nameless = _leave_out_name(words, url)
     facts = PageFacts(
         url,
         title=head.title or None,
@@ -146,21 +164,26 @@ def read_page(
         template_hash=text_hash if nameless == words else hash_text(nameless),
         says_missing=_MISSING.search(f"{head.title} {words[:_BEGINNING]}") is not None,
     )
-    return attrs.evolve(facts, lines={said: line for said, line in lines.items() if line})
+    return attrs.evolve(
+        facts, lines={said: line for said, line in lines.items() if line}
+    )
 
 
 # -- the text
 
 TEXT_VERSION = 2
 """Version of the rules for text: hashes of two versions cannot be compared."""
-_FRAME = frozenset({"nav", "header", "footer", "aside", "dialog", "button", "select", "svg"})
+_FRAME = frozenset(
+    {"nav", "header", "footer", "aside", "dialog", "button", "select", "svg"}
+)
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 
 
 def join_text(page: str) -> str:
     """Return the text that a page shows, without nav, header, footer and aside."""
     texts: list[str] = []
-    frame, depth = "", 0
+    frame = ""
+    depth = 0
     for name, source, *_ in scan_page(page):
         if not name:
             if source and not frame:
@@ -221,11 +244,17 @@ def _read_robots(header: str, head: Head, lines: Lines) -> dict[str, frozenset[s
             said.append((name.lower(), meta.get("content", ""), number))
     for bot, text, number in said:
         for match in _DIRECTIVE.finditer(text[:MAX_ROBOTS_CHARS].lower()):
-            name, value = match[1], match[3].strip()
-            if match[2] and name not in _VALUED:  # a crawler's name, up to the end of the line
+            name = match[1]
+            value = match[3].strip()
+            if (
+                match[2] and name not in _VALUED
+            ):  # a crawler's name, up to the end of the line
                 bot, name, value = name, value.partition(" ")[0], ""  # noqa: PLW2901
             if name:
-                directive = f"{name}:{value}" if name in _VALUED else name
+                if name in _VALUED:
+                    directive = f"{name}:{value}"
+                else:
+                    directive = name
                 found[bot].add(directive)
                 lines[bot, directive] = lines.get((bot, directive)) or number
     return {bot: frozenset(directives) for bot, directives in found.items()}
@@ -239,8 +268,13 @@ def _read_links(
     alternates: dict[tuple[str, str], None] = {}
     of_header = ((url, link, 0) for link in parse_links(header))
     for base, link, line in (*of_header, *((head.base, *link) for link in head.links)):
-        relations = {"canonical", "alternate"}.intersection(link.get("rel", "").lower().split())
-        target = resolve_link(base, link.get("href", "")) if relations else None
+        relations = {"canonical", "alternate"}.intersection(
+            link.get("rel", "").lower().split()
+        )
+        if relations:
+            target = resolve_link(base, link.get("href", ""))
+        else:
+            target = None
         if target is None:
             continue
         code = link.get("hreflang", "").strip().lower()
@@ -260,10 +294,14 @@ def _find_refresh(head: Head, url: str, lines: Lines) -> tuple[int, str] | None:
         if match is None or meta.get("http-equiv", "").strip().lower() != "refresh":
             continue
         quote = match[2]
-        target = resolve_link(head.base, match[3].partition(quote)[0] if quote else match[3])
+        target = resolve_link(
+            head.base, match[3].partition(quote)[0] if quote else match[3]
+        )
         if target is not None:
             lines["refresh", target] = line
-            return None if url_key(target) == url_key(url) else (int(match[1]), target)
+            if url_key(target) == url_key(url):
+                return None
+            return (int(match[1]), target)
     return None
 
 
@@ -316,7 +354,10 @@ def read_head(text: str, url: str) -> Head:
     for token in scan_page(text):
         name = token.name
         if name in ("link", "meta"):
-            elements = head.links if name == "link" else head.metas
+            if name == "link":
+                elements = head.links
+            else:
+                elements = head.metas
             if len(elements) < MAX_HEAD_LINKS:
                 elements.append((token.attributes, token.line))
         elif name == "title":
@@ -325,7 +366,8 @@ def read_head(text: str, url: str) -> Head:
         elif name == "base":
             href = token.attributes.get("href")
             if href is not None and not has_base:
-                head.base, has_base = find_base(url, href), True
+                head.base = find_base(url, href)
+                has_base = True
         elif _ends_head(token) or (is_closed and name == "noscript"):
             break
         is_closed |= name == "/head"
@@ -335,4 +377,6 @@ def read_head(text: str, url: str) -> Head:
 def _ends_head(token: Token) -> bool:
     if not token.name:
         return bool(decode_text(token.source).strip(" \t\n\r\f"))
-    return token.name in _BODY_ENDS or (token.name[0] != "/" and token.name not in _IN_HEAD)
+    return token.name in _BODY_ENDS or (
+        token.name[0] != "/" and token.name not in _IN_HEAD
+    )

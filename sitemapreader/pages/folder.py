@@ -103,7 +103,10 @@ class HostHeaders:
         """Return the headers of a decoded path, as a response has them."""
         path = "/" + path.strip("/")
         return read_headers(
-            header for regex, headers in self._rules if regex.fullmatch(path) for header in headers
+            header
+            for regex, headers in self._rules
+            if regex.fullmatch(path)
+            for header in headers
         )
 
 
@@ -125,7 +128,9 @@ def _compile(path: str) -> re.Pattern[str]:
     # `/a/*` answers for `/a` too
     source = re.sub(r"/(\(\?P<splat>\.\*\))$", r"(?:/\1)?", source)
     with suppress(re.error):  # two placeholders of one name
-        return _NOTHING if _AMBIGUOUS.search(path) else re.compile(source, re.DOTALL)
+        if _AMBIGUOUS.search(path):
+            return _NOTHING
+        return re.compile(source, re.DOTALL)
     return _NOTHING
 
 
@@ -133,9 +138,13 @@ def _compile(path: str) -> re.Pattern[str]:
 
 _PAGE = re.compile(rb".*\.html?", re.DOTALL)
 _MAX_HOST_FILE_BYTES = 1_000 * MAX_LINES
-_REWRITERS = frozenset({b".htaccess", b"web.config", b"_worker.js", b"staticwebapp.config.json"})
+_REWRITERS = frozenset(
+    {b".htaccess", b"web.config", b"_worker.js", b"staticwebapp.config.json"}
+)
 """Files that make a host answer for URLs without a file; what they say is not read."""
-_SITEMAP = re.compile(rb"(?:.*/)?[^/]*sitemap[^/]*\.xml(?:\.gz)?", re.DOTALL | re.IGNORECASE)
+_SITEMAP = re.compile(
+    rb"(?:.*/)?[^/]*sitemap[^/]*\.xml(?:\.gz)?", re.DOTALL | re.IGNORECASE
+)
 # Error and offline pages, searches, indexes of words, and files that prove who owns the site.
 _NO_PAGE = re.compile(
     rb"(?:.*/)?(?:(?:404|50x|5\d\d|offline|search|genindex(?:-\w+)?|[a-z]+-modindex)(?:/index)?"
@@ -188,19 +197,21 @@ class PageFolder:
 
     def visit(self, url: str) -> PageVisit:
         """Return the response that a URL will have."""
-        asked, redirects = url.partition("#")[0], list[Redirect]()
+        asked = url.partition("#")[0]
+        redirects = list[Redirect]()
         while origin_of(asked) == self._origin:
             status, target = self._answer(asked)
             if status not in range(300, 400):
-                return self._read(PageVisit(url, asked, tuple(redirects), status, file=target))
+                return self._read(
+                    PageVisit(url, asked, tuple(redirects), status, file=target)
+                )
             following = resolve(asked, target)
             redirects.append(Redirect(asked, following or target, status))
             if following is None or len(redirects) > MAX_REDIRECTS:
-                error = (
-                    "a redirect loop, or too many redirects"
-                    if following
-                    else "a redirect to something that is not a URL"
-                )
+                if following:
+                    error = "a redirect loop, or too many redirects"
+                else:
+                    error = "a redirect to something that is not a URL"
                 return PageVisit(url, asked, tuple(redirects), error=error)
             asked = following
         return PageVisit(url, asked, tuple(redirects))
@@ -210,9 +221,16 @@ class PageFolder:
         for name in sorted(self._files):
             folders, _, last = name.rpartition(b"/")
             is_hidden = any(part[:1] in b"_." for part in folders.split(b"/") if part)
-            if is_hidden or not _PAGE.fullmatch(last.lower()) or _NO_PAGE.fullmatch(name):
+            if (
+                is_hidden
+                or not _PAGE.fullmatch(last.lower())
+                or _NO_PAGE.fullmatch(name)
+            ):
                 continue
-            path = folders + b"/" * bool(folders) if last.startswith(b"index.") else name
+            if last.startswith(b"index."):
+                path = folders + b"/" * bool(folders)
+            else:
+                path = name
             yield os.fsdecode(name), self.base_url + quote_from_bytes(path)
 
     def list_sitemaps(self) -> Iterator[tuple[str, str]]:
@@ -244,20 +262,27 @@ class PageFolder:
         """
         paths = [_path_of(url) for url in islice(self._list_urls(), _LISTED_TRIED)]
         pages = sum(1 for _ in self.list_pages())
-        best, most = self._prefix, len(self._find_files(paths, self._prefix))
+        best = self._prefix
+        most = len(self._find_files(paths, self._prefix))
         for prefix in _list_shared_folders(paths):
             found = len(self._find_files(paths, prefix))
             # A start page alone answers for a URL of any depth.
             if found > most and (found > 1 or found == pages):
-                best, most = prefix, found
-        return self.base_url if best == self._prefix else self._origin + quote_from_bytes(best)
+                best = prefix
+                most = found
+        if best == self._prefix:
+            return self.base_url
+        return self._origin + quote_from_bytes(best)
 
     def _list_urls(self) -> Iterator[str]:
         """Yield URLs of this origin that sitemaps of the folder list."""
         for file, url in islice(self.list_sitemaps(), _SITEMAPS_TRIED):
             with suppress(OSError), (self._folder / file).open("rb") as opened:
                 for entry in islice(read(opened, url), _LISTED_TRIED):
-                    if isinstance(entry, UrlEntry) and origin_of(entry.loc) == self._origin:
+                    if (
+                        isinstance(entry, UrlEntry)
+                        and origin_of(entry.loc) == self._origin
+                    ):
                         yield entry.loc
 
     def _find_files(self, paths: Iterable[bytes], prefix: bytes) -> set[str]:
@@ -279,7 +304,9 @@ class PageFolder:
     def _read(self, visit: PageVisit) -> PageVisit:
         if not visit.file:
             return visit
-        headers = self._headers.find(_path_of(visit.final_url).decode("utf-8", "replace"))
+        headers = self._headers.find(
+            _path_of(visit.final_url).decode("utf-8", "replace")
+        )
         if not visit.file.lower().endswith((".html", ".htm")):
             headers.setdefault("content-type", "application/octet-stream")
         try:
@@ -309,7 +336,9 @@ def _list_shared_folders(paths: Iterable[bytes]) -> Iterator[bytes]:
 
 def _path_of(url: str) -> bytes:
     parsed = parse_url(url)
-    return unquote_to_bytes(parsed.raw_path) if parsed else b"/"
+    if parsed:
+        return unquote_to_bytes(parsed.raw_path)
+    return b"/"
 
 
 def _list_files(root: Path) -> Iterator[bytes]:
@@ -323,7 +352,9 @@ def _list_files(root: Path) -> Iterator[bytes]:
                 name = prefix + entry.name
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(f"{name}/")
-                elif entry.is_file(follow_symlinks=False) or _is_file_within(root, root / name):
+                elif entry.is_file(follow_symlinks=False) or _is_file_within(
+                    root, root / name
+                ):
                     yield os.fsencode(name)
 
 

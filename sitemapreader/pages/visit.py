@@ -26,7 +26,13 @@ from sitemapreader.fetch.answers import read_body
 from sitemapreader.fetch.client import Client, Fetcher, Response, make_client
 from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.fetch.refusals import find_protection
-from sitemapreader.pages.facts import HTML_TYPES, TEXT_TYPES, PageFacts, page_type_of, read_page
+from sitemapreader.pages.facts import (
+    HTML_TYPES,
+    TEXT_TYPES,
+    PageFacts,
+    page_type_of,
+    read_page,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
@@ -138,11 +144,14 @@ async def visit_pages(
     visits = _Visits(fetcher, rules, network, seconds, slow_seconds, probes)
     for name in trusted:
         visits.client.trust(name)
-    waiting, tasks = iter(urls), set[asyncio.Task[PageVisit | None]]()
+    waiting = iter(urls)
+    tasks = set[asyncio.Task[PageVisit | None]]()
     try:
         while True:
             # what is to be asked again has its turn when all others had theirs
-            while len(tasks) < VISITS_AT_ONCE and (url := next(waiting, None) or visits.take()):
+            while len(tasks) < VISITS_AT_ONCE and (
+                url := next(waiting, None) or visits.take()
+            ):
                 tasks.add(asyncio.create_task(visits.visit(url)))
             if not tasks:
                 break
@@ -181,7 +190,9 @@ class _Visits:
 
     def take(self) -> str | None:
         """Return a URL to ask a second time."""
-        return self._again.popleft() if self._again else None
+        if self._again:
+            return self._again.popleft()
+        return None
 
     async def visit(self, url: str) -> PageVisit | None:
         """Visit a page; return `None` if it should be requested again."""
@@ -190,7 +201,9 @@ class _Visits:
             async with asyncio.timeout_at(self._until):
                 visit = await self._ask(url, is_again=before is not None)
         except TimeoutError:
-            if before is not None and before.facts is not None:  # slow, which nothing confirms
+            if (
+                before is not None and before.facts is not None
+            ):  # slow, which nothing confirms
                 return attrs.evolve(before, seconds=None)
             return PageVisit(url, url, not_judged=NotJudged.TIME)
         has_failed = visit.status is None or visit.status >= 500
@@ -202,7 +215,8 @@ class _Visits:
         return visit
 
     async def _ask(self, url: str, *, is_again: bool) -> PageVisit:
-        breaker, begun = self._breaker, asyncio.get_running_loop().time()
+        breaker = self._breaker
+        begun = asyncio.get_running_loop().time()
         try:
             await self._rules.check(url)
             await self._wait_for_host(url)
@@ -246,7 +260,8 @@ class _Visits:
             breaker.begin_trial(url)
 
     async def _read(self, url: str, response: Response) -> PageVisit:
-        headers, final = response.headers, response.url
+        headers = response.headers
+        final = response.url
         visit = PageVisit(
             url,
             final,
@@ -276,7 +291,10 @@ def _visit_of_error(url: str, error: FetchError) -> PageVisit:
         reason = NotJudged.COOKIES
     elif asks_to_wait and reason is None:
         reason = NotJudged.ASKED_TO_WAIT
-    final = error.redirects[-1].target if error.redirects else url
+    if error.redirects:
+        final = error.redirects[-1].target
+    else:
+        final = url
     if not has_web_scheme(final) or error.code is IssueCode.INVALID_URL:
         final = error.url  # where the redirect to no URL stands
     # A redirect from https to http is not followed, and says where the page is all the same.
@@ -296,7 +314,9 @@ def _visit_of_error(url: str, error: FetchError) -> PageVisit:
 MAX_ORIGINS = 100
 """Origins whose robots.txt is remembered: rules take megabytes, and pages may be on any host."""
 
-_TELLING = frozenset({IssueCode.BLOCKED_ADDRESS, IssueCode.BLOCKED_PORT, IssueCode.BLOCKED_BY_SITE})
+_TELLING = frozenset(
+    {IssueCode.BLOCKED_ADDRESS, IssueCode.BLOCKED_PORT, IssueCode.BLOCKED_BY_SITE}
+)
 """Reasons that hold for a page if its robots.txt fails with them, and say more."""
 
 
@@ -312,15 +332,21 @@ class _Origin:
     fetching: asyncio.Lock = attrs.field(factory=asyncio.Lock)
 
 
-async def parse_robots_aside(body: bytes, url: str, agent: str, *, complete: bool = True) -> Robots:
+async def parse_robots_aside(
+    body: bytes, url: str, agent: str, *, complete: bool = True
+) -> Robots:
     """Parse a robots.txt, and index its rules for an agent, in a thread if it is large."""
 
     def parse() -> Robots:
         robots = parse_robots(body, url, complete=complete)
-        robots.can_fetch(f"{origin_of(url)}/", agent)  # the first question makes the index
+        robots.can_fetch(
+            f"{origin_of(url)}/", agent
+        )  # the first question makes the index
         return robots
 
-    return parse() if len(body) <= _PARSED_AT_ONCE_BYTES else await asyncio.to_thread(parse)
+    if len(body) <= _PARSED_AT_ONCE_BYTES:
+        return parse()
+    return await asyncio.to_thread(parse)
 
 
 class PageRobots:
@@ -336,7 +362,10 @@ class PageRobots:
     """
 
     def __init__(
-        self, fetcher: Fetcher, user_agent: str, known: Mapping[str, Robots] | None = None
+        self,
+        fetcher: Fetcher,
+        user_agent: str,
+        known: Mapping[str, Robots] | None = None,
     ) -> None:
         self._client = Client(fetcher, user_agent)
         self._known = known or {}
@@ -372,7 +401,9 @@ class PageRobots:
         try:
             async with self._client.open(url) as response:
                 body = await read_body(response, ROBOTS_MAX_BYTES, cut=True)
-            robots = await parse_robots_aside(body, response.url, self._client.user_agent)
+            robots = await parse_robots_aside(
+                body, response.url, self._client.user_agent
+            )
         except FetchError as error:
             if error.code in _TELLING:
                 raise

@@ -26,7 +26,14 @@ from urllib.parse import quote, unquote
 import aiohttp
 import attrs
 
-from sitemapreader import FetchError, FetchOptions, HttpFetcher, SitemapReaderError, State, walk
+from sitemapreader import (
+    FetchError,
+    FetchOptions,
+    HttpFetcher,
+    SitemapReaderError,
+    State,
+    walk,
+)
 from sitemapreader._types.urls import host_of, origin_of, site_of, trim, url_key
 from sitemapreader.fetch import read_body
 
@@ -69,7 +76,8 @@ class IndexNowError(SitemapReaderError):
     submission: Submission
 
     def __init__(self, host: str, said: str, status: int = 0, advice: str = "") -> None:
-        self.host, self.status = host, status
+        self.host = host
+        self.status = status
         self.advice = advice or WORDS.get(
             status, "run it again later: these URLs are submitted again"
         )
@@ -93,7 +101,9 @@ class Outbox:
         """Return the waiting URLs, and their last change."""
         found: dict[str, str] = {}
         for line in self._find_file(origin).read_text("utf-8").splitlines():
-            with suppress(ValueError):  # a line that was cut; the state still has its URL
+            with suppress(
+                ValueError
+            ):  # a line that was cut; the state still has its URL
                 url, change = json.loads(line)
                 found[url] = change
         return found
@@ -116,7 +126,9 @@ class Outbox:
                 self.folder.rmdir()
             return
         part = file.with_suffix(".part")
-        part.write_text("".join(f"{json.dumps(pair)}\n" for pair in changes.items()), "utf-8")
+        part.write_text(
+            "".join(f"{json.dumps(pair)}\n" for pair in changes.items()), "utf-8"
+        )
         part.replace(file)
 
     def _find_file(self, origin: str) -> Path:
@@ -222,8 +234,11 @@ class Submission:
         SECURITY: the key is a secret until it is sent. A sitemap may list anybody's URLs.
         """
         if origin not in self._owned:
-            ours, host = host_of(self._site), host_of(origin)
-            is_same = ours == host or (self._hosts == "site" and site_of(ours) == site_of(host))
+            ours = host_of(self._site)
+            host = host_of(origin)
+            is_same = ours == host or (
+                self._hosts == "site" and site_of(ours) == site_of(host)
+            )
             self._owned[origin] = is_same or self._hosts == "any"
         return self._owned[origin]
 
@@ -231,11 +246,14 @@ class Submission:
 
     async def _check_key_file(self, origin: str) -> None:
         """Raise IndexNowError if the key file of an origin is not there, or not right."""
-        host, place = origin.partition("://")[2], f"{origin}/{self._key}.txt"
-        status, said = 0, ""
+        host = origin.partition("://")[2]
+        place = f"{origin}/{self._key}.txt"
+        status = 0
+        said = ""
         try:
             async with self._fetcher.open(place) as response:
-                body, status = await read_body(response, 4_096), response.status
+                body = await read_body(response, 4_096)
+                status = response.status
         except FetchError as error:
             said = f"cannot be fetched ({f'{error.code} {error.detail}'.rstrip()})"
             status = error.http_status or 0
@@ -251,7 +269,8 @@ class Submission:
         if self._dry_run is not None:
             self._dry_run(urls)
             return
-        host, place = origin.partition("://")[2], f"{origin}/{self._key}.txt"
+        host = origin.partition("://")[2]
+        place = f"{origin}/{self._key}.txt"
         if self._refusal is not None:
             raise IndexNowError(host, *self._refusal)
         body = {"host": host, "key": self._key, "keyLocation": place, "urlList": urls}
@@ -306,22 +325,32 @@ async def submit_changes(
         raise ValueError(
             "the key must have 8 to 128 letters, digits and dashes, and no other characters"
         )
-    timeout, agent = aiohttp.ClientTimeout(total=60), {"User-Agent": options.user_agent}
+    timeout = aiohttp.ClientTimeout(total=60)
+    agent = {"User-Agent": options.user_agent}
     hosts = arguments.get("hosts", "site")
     if hosts == "site":
-        await asyncio.to_thread(site_of, host_of(site))  # loads a list, which takes 0.1 s
+        await asyncio.to_thread(
+            site_of, host_of(site)
+        )  # loads a list, which takes 0.1 s
     with TemporaryDirectory(prefix="sitemapreader-") as folder:
-        path = Path(state) if dry_run is None else _copy_state(Path(state), Path(folder))
+        if dry_run is None:
+            path = Path(state)
+        else:
+            path = _copy_state(Path(state), Path(folder))
         submits = submit_all or _is_known(path, site)
         async with (
             HttpFetcher(options) as fetcher,
-            aiohttp.ClientSession(timeout=timeout, headers=agent, proxy=options.proxy) as session,
+            aiohttp.ClientSession(
+                timeout=timeout, headers=agent, proxy=options.proxy
+            ) as session,
         ):
             fetcher.trust(site)
             arguments |= {"state": path, "changes": True, "gone": MAX_URLS}
             async with walk(site, fetcher=fetcher, **arguments) as entries:
                 whose = entries.report, site, hosts
-                done = Submission(*whose, session, fetcher, endpoint, key, Outbox(path), dry_run)
+                done = Submission(
+                    *whose, session, fetcher, endpoint, key, Outbox(path), dry_run
+                )
                 if submits:
                     await done.submit_again()
                     await entries.hold_state()
@@ -343,7 +372,10 @@ async def submit_changes(
 def _is_known(path: Path, site: str) -> bool:
     """Return whether a walk over the site has read URLs, or was stopped."""
     known = State(path).sites() if path.exists() else []
-    return any(each.name == url_key(site) and (each.urls or not each.finished) for each in known)
+    return any(
+        each.name == url_key(site) and (each.urls or not each.finished)
+        for each in known
+    )
 
 
 def _copy_state(path: Path, folder: Path) -> Path:

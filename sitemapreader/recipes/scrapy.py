@@ -59,7 +59,9 @@ Entry: TypeAlias = UrlEntry | SitemapEntry
 ENTRY = "sitemap_entry"
 """Key of the entry in a request's `meta`."""
 
-_LEVELS = dict(zip(Severity, (logging.INFO, logging.WARNING, logging.ERROR), strict=True))
+_LEVELS = dict(
+    zip(Severity, (logging.INFO, logging.WARNING, logging.ERROR), strict=True)
+)
 _FAILURES = {
     "Forbidden by robots.txt": IssueCode.ROBOTS_DISALLOWED,
     "HttpError": IssueCode.HTTP_STATUS,
@@ -106,7 +108,9 @@ class SitemapReaderSpider(Spider):
     """
 
     sitemap_urls: Sequence[str] = ()
-    sitemap_rules: Sequence[tuple[str | re.Pattern[str], str | Callback]] = (("", "parse"),)
+    sitemap_rules: Sequence[tuple[str | re.Pattern[str], str | Callback]] = (
+        ("", "parse"),
+    )
     sitemap_follow: Sequence[str | re.Pattern[str]] = ("",)
     sitemap_alternate_links: bool = False
     sitemap_limits: Limits | None = None
@@ -114,7 +118,10 @@ class SitemapReaderSpider(Spider):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._rules = [
-            (re.compile(pattern), getattr(self, name) if isinstance(name, str) else name)
+            (
+                re.compile(pattern),
+                getattr(self, name) if isinstance(name, str) else name,
+            )
             for pattern, name in self.sitemap_rules
         ]
         self._follow = [re.compile(pattern) for pattern in self.sitemap_follow]
@@ -122,7 +129,10 @@ class SitemapReaderSpider(Spider):
     def _find_size(self, name: str) -> int:
         """Return one of Scrapy's settings of a size, which the spider may override; 0 for none."""
         crawler = getattr(self, "crawler", None)
-        settings = Settings() if crawler is None else crawler.settings
+        if crawler is None:
+            settings = Settings()
+        else:
+            settings = crawler.settings
         return int(getattr(self, name.lower(), settings.getint(name)))
 
     def _find_limits(self) -> Limits:
@@ -151,7 +161,9 @@ class SitemapReaderSpider(Spider):
         if isinstance(entry, UrlEntry):
             yield from self._request_pages(entry)
         elif entry.via is Via.PAGE:
-            self._add_issue(Issue.make(IssueCode.FEED_HAS_MORE, response.url, url=entry.loc))
+            self._add_issue(
+                Issue.make(IssueCode.FEED_HAS_MORE, response.url, url=entry.loc)
+            )
         elif any(pattern.search(entry.loc) for pattern in self._follow):
             yield from self._request_sitemap(entry)
 
@@ -161,20 +173,33 @@ class SitemapReaderSpider(Spider):
         return self._request(entry.loc, entry, callback, self._note_failure)
 
     def _request_pages(self, entry: UrlEntry) -> Iterator[Request]:
-        alternates = entry.alternates if self.sitemap_alternate_links else ()
+        if self.sitemap_alternate_links:
+            alternates = entry.alternates
+        else:
+            alternates = ()
         for url in (entry.loc, *(alternate.href for alternate in alternates)):
-            found = (callback for pattern, callback in self._rules if pattern.search(url))
+            found = (
+                callback for pattern, callback in self._rules if pattern.search(url)
+            )
             if (callback := next(found, None)) is not None:
                 yield from self._request(url, entry, callback)
 
     def _request(
-        self, url: str, entry: Entry, callback: Callback, errback: Callback | None = None
+        self,
+        url: str,
+        entry: Entry,
+        callback: Callback,
+        errback: Callback | None = None,
     ) -> Iterator[Request]:
         """Make a request; a URL that Scrapy cannot request is an Issue."""
         try:
-            request = Request(url, callback=callback, errback=errback, meta={ENTRY: entry})
+            request = Request(
+                url, callback=callback, errback=errback, meta={ENTRY: entry}
+            )
         except ValueError as error:
-            issue = Issue.make(IssueCode.INVALID_URL, entry.sitemap, url=url, value=str(error))
+            issue = Issue.make(
+                IssueCode.INVALID_URL, entry.sitemap, url=url, value=str(error)
+            )
             self._add_issue(issue)
         else:
             yield request
@@ -195,21 +220,28 @@ class SitemapReaderSpider(Spider):
     async def _parse_sitemap(self, response: Response) -> AsyncIterator[Request]:
         kind = (response.headers.get("Content-Type") or b"").decode("latin-1")
         charset = charset_of({"content-type": kind})
-        reader = SitemapReader(response.url, limits=self._find_limits(), charset=charset)
+        reader = SitemapReader(
+            response.url, limits=self._find_limits(), charset=charset
+        )
         steps = reader.feed_steps(response.body)
         first: list[Event] = []
         while not reader.stats.delivered and (events := next(steps, None)) is not None:
             first += events
         last_steps = reader.close_steps(cut=not _CUT.isdisjoint(response.flags))
         rest: Iterable[Iterable[Event]] = last_steps
-        while not reader.stats.delivered and (events := next(last_steps, None)) is not None:
+        while (
+            not reader.stats.delivered
+            and (events := next(last_steps, None)) is not None
+        ):
             first += events
             if reader.beyond_repair:  # the next step waits for a child process
                 rest = await run_in_thread(list, last_steps)
                 break
         pause = monotonic() + _INTERVAL_SECONDS
         try:
-            for entry in self.sitemap_filter(self._entries(chain([first], steps, rest))):
+            for entry in self.sitemap_filter(
+                self._entries(chain([first], steps, rest))
+            ):
                 for request in self._request_wanted(entry, response):
                     yield request
                 if monotonic() > pause:
@@ -217,7 +249,8 @@ class SitemapReaderSpider(Spider):
                     pause = monotonic() + _INTERVAL_SECONDS
         finally:
             stats = reader.stats
-            size, warn_size = stats.inflated_bytes, self._find_size("DOWNLOAD_WARNSIZE")
+            size = stats.inflated_bytes
+            warn_size = self._find_size("DOWNLOAD_WARNSIZE")
             if 0 < warn_size < size:
                 message = "%s has %d bytes, which is larger than DOWNLOAD_WARNSIZE (%d)"
                 self.logger.warning(message, response.url, size, warn_size)
@@ -239,7 +272,10 @@ class SitemapReaderSpider(Spider):
         names = (str(error), *(kind.__name__ for kind in type(error).__mro__))
         code = next((_FAILURES[name] for name in names if name in _FAILURES), None)
         if code is not None:
-            said = str(error.response.status) if isinstance(error, HttpError) else str(error)
+            if isinstance(error, HttpError):
+                said = str(error.response.status)
+            else:
+                said = str(error)
             url = getattr(failure, "request").url  # noqa: B009 (Scrapy sets it, untyped)
             self._add_issue(Issue.make(code, url, value=said))
         return failure

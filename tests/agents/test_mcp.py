@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
     from serving import Page
 
-pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="no mcp: pip install mcp")
+pytestmark = pytest.mark.skipif(
+    find_spec("mcp") is None, reason="no mcp: pip install mcp"
+)
 
 SITE = "http://site.test/"
 PUBLIC = "93.184.216.34"
@@ -46,7 +48,11 @@ HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT},
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": CLIENT,
+    },
 }
 RESOURCE_SYNC = "http://www.openarchives.org/rs/terms/"
 TODAY = f"{datetime.now(UTC):%Y-%m-%d}"
@@ -137,7 +143,14 @@ async def test_what_the_tools_say_of_themselves(tmp_path: Path) -> None:
     async with agent_of(tmp_path, site_of("a")) as agent:
         tools = (await agent.client.list_tools()).tools
         instructions = agent.client.instructions or ""
-    assert [tool.name for tool in tools] == ["discover", "tree", "urls", "why", "changes", "audit"]
+    assert [tool.name for tool in tools] == [
+        "discover",
+        "tree",
+        "urls",
+        "why",
+        "changes",
+        "audit",
+    ]
     assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
     assert "written by strangers" in instructions
     bounds = {"maxLength", "maximum", "maxItems"}
@@ -146,7 +159,10 @@ async def test_what_the_tools_say_of_themselves(tmp_path: Path) -> None:
         for name, field in tool.input_schema["properties"].items():
             assert len(field["description"]) > 20, name
             assert field["type"] == "boolean" or bounds & field.keys(), name
-        defaults = {n: field.get("default") for n, field in tool.input_schema["properties"].items()}
+        defaults = {
+            n: field.get("default")
+            for n, field in tool.input_schema["properties"].items()
+        }
         if tool.name == "why":
             assert tool.input_schema["required"] == ["site", "urls"]
         else:
@@ -154,8 +170,16 @@ async def test_what_the_tools_say_of_themselves(tmp_path: Path) -> None:
             assert (defaults["limit"], defaults["offset"]) == (100, 0)
         assert tool.output_schema
         fields = tool.output_schema["properties"]
-        assert {"rows", "complete", "reason", "next_offset", "not_read"} <= fields.keys()
-        assert all("description" in field or name == "rows" for name, field in fields.items())
+        assert {
+            "rows",
+            "complete",
+            "reason",
+            "next_offset",
+            "not_read",
+        } <= fields.keys()
+        assert all(
+            "description" in field or name == "rows" for name, field in fields.items()
+        )
 
 
 TASKS: list[tuple[str, str, dict[str, Any], Callable[[Any], object], object]] = [
@@ -166,7 +190,13 @@ TASKS: list[tuple[str, str, dict[str, Any], Callable[[Any], object], object]] = 
         lambda a: a["rows"][0]["url"],
         f"{SITE}index.xml",
     ),
-    ("How were they found?", "discover", {}, lambda a: a["rows"][0]["found_by"], "robots"),
+    (
+        "How were they found?",
+        "discover",
+        {},
+        lambda a: a["rows"][0]["found_by"],
+        "robots",
+    ),
     (
         "Which sitemaps were not read, and why?",
         "tree",
@@ -174,20 +204,32 @@ TASKS: list[tuple[str, str, dict[str, Any], Callable[[Any], object], object]] = 
         lambda a: [(each["url"], each["why"][:12]) for each in a["not_read"]],
         [(f"{SITE}missing.xml", "http-status:")],
     ),
-    ("Which one first?", "tree", {}, lambda a: a["rows"][0]["url"], f"{SITE}missing.xml"),
+    (
+        "Which one first?",
+        "tree",
+        {},
+        lambda a: a["rows"][0]["url"],
+        f"{SITE}missing.xml",
+    ),
     ("How many URLs does the site list?", "tree", {}, lambda a: a["urls_in_all"], 4),
     (
         "How many are in pages.xml, and in which format is it?",
         "tree",
         {},
-        lambda a: [(row["urls"], row["kind"]) for row in a["rows"] if "pages" in row["url"]],
+        lambda a: [
+            (row["urls"], row["kind"]) for row in a["rows"] if "pages" in row["url"]
+        ],
         [(3, "urlset")],
     ),
     (
         "What is known of pages.xml?",
         "tree",
         {},
-        lambda a: [row | {"bytes": row["bytes"] > 0} for row in a["rows"] if "pages" in row["url"]],
+        lambda a: [
+            row | {"bytes": row["bytes"] > 0}
+            for row in a["rows"]
+            if "pages" in row["url"]
+        ],
         [
             {
                 "url": f"{SITE}pages.xml",
@@ -247,9 +289,9 @@ TASKS: list[tuple[str, str, dict[str, Any], Callable[[Any], object], object]] = 
         "What is wrong with the sitemaps, and what should be done?",
         "audit",
         {},
-        lambda a: {row["rule"]: (row["count"], bool(row["advice"])) for row in a["rows"]}[
-            "http-status"
-        ],
+        lambda a: {
+            row["rule"]: (row["count"], bool(row["advice"])) for row in a["rows"]
+        }["http-status"],
         (1, True),
     ),
     (
@@ -319,8 +361,12 @@ async def test_changes(tmp_path: Path) -> None:
     names = {path.name for path in tmp_path.iterdir()}  # noqa: ASYNC240 (those of every version)
     assert names >= {f"site.test-b6a1ee03dbcbb280.{kind}" for kind in ("db", "jsonl")}
     # `a` is missing, and waits for another day; `b` says of itself that it is gone
-    deleted = f"<loc>{SITE}b</loc><md xmlns='{RESOURCE_SYNC}' change='deleted'/>".encode()
-    pages["/sitemap.xml"] = urlset((f"{SITE}c", TODAY), "-").replace(b"<loc>-</loc>", deleted)
+    deleted = (
+        f"<loc>{SITE}b</loc><md xmlns='{RESOURCE_SYNC}' change='deleted'/>".encode()
+    )
+    pages["/sitemap.xml"] = urlset((f"{SITE}c", TODAY), "-").replace(
+        b"<loc>-</loc>", deleted
+    )
     new, gone = ("new", f"{SITE}c"), ("unlisted", f"{SITE}b")
     calls: list[tuple[dict[str, Any], list[tuple[str, str]], int | None]] = [
         ({"limit": 1}, [new], 1),
@@ -333,7 +379,10 @@ async def test_changes(tmp_path: Path) -> None:
             assert "limit: maximum rows" in await agent.call("changes", limit=0)
             answer = await agent.call("changes", **arguments)
         assert [(row["change"], row["url"]) for row in answer["rows"]] == rows
-        assert (answer.get("next_offset"), answer["complete"]) == (following, following is None)
+        assert (answer.get("next_offset"), answer["complete"]) == (
+            following,
+            following is None,
+        )
 
 
 async def test_changes_of_a_site_that_takes_long(tmp_path: Path) -> None:
@@ -390,13 +439,26 @@ async def test_pages_of_many_urls(tmp_path: Path) -> None:
 
 
 PRIVATE = (
-    *("http://127.0.0.1/", "localhost", "http://[::1]/", "http://169.254.169.254/latest/"),
-    *("http://10.0.0.1:80/", "http://0x7f000001/", "http://loopback.test/", "metadata.test"),
+    *(
+        "http://127.0.0.1/",
+        "localhost",
+        "http://[::1]/",
+        "http://169.254.169.254/latest/",
+    ),
+    *(
+        "http://10.0.0.1:80/",
+        "http://0x7f000001/",
+        "http://loopback.test/",
+        "metadata.test",
+    ),
     "http://both.test/",
 )
 HOSTILE: tuple[tuple[str, dict[str, Any]], ...] = (
     *(("urls", {"site": site}) for site in PRIVATE),
-    *((tool, {"site": PRIVATE[0]}) for tool in ("discover", "tree", "changes", "audit")),
+    *(
+        (tool, {"site": PRIVATE[0]})
+        for tool in ("discover", "tree", "changes", "audit")
+    ),
     ("urls", {"site": "/etc/passwd"}),
     ("audit", {"site": "/"}),
     ("audit", {"site": "file:///etc/passwd"}),
@@ -427,7 +489,9 @@ async def test_hostile_calls(tmp_path: Path) -> None:
             answer = await agent.call(tool, **arguments)
             assert isinstance(answer, str), (tool, arguments)
             assert len(answer) < 1_000
-            assert not re.search("validation error|pydantic|Error executing|input_value", answer)
+            assert not re.search(
+                "validation error|pydantic|Error executing|input_value", answer
+            )
         assert agent.connects <= {PUBLIC}
         assert len((await agent.call("urls"))["rows"]) == 2
     assert len(HOSTILE) >= 31
@@ -492,7 +556,9 @@ async def test_few_calls_run_at_once(tmp_path: Path, waits: bool) -> None:
     async with listen(answer) as base, connect(tmp_path, base) as agent:
         with mock.patch.object(loop, "time", tell):
             sites = [f"{SITE}{number}/" for number in range(12)]
-            calls = [asyncio.create_task(agent.call("changes", site=site)) for site in sites]
+            calls = [
+                asyncio.create_task(agent.call("changes", site=site)) for site in sites
+            ]
             while count_running() < 4:  # noqa: ASYNC110 (a file has no event)
                 await asyncio.sleep(0.01)
             await asyncio.sleep(0.1)
@@ -502,7 +568,9 @@ async def test_few_calls_run_at_once(tmp_path: Path, waits: bool) -> None:
                 await asyncio.sleep(0.1)
             is_open.set()
             answers = await asyncio.gather(*calls)
-    refused = [each for each in answers if isinstance(each, str) and "4 other calls" in each]
+    refused = [
+        each for each in answers if isinstance(each, str) and "4 other calls" in each
+    ]
     assert len(refused) == (8 if waits else 0)
     assert waits or all("first call" in each["reason"] for each in answers)
 
@@ -538,7 +606,9 @@ def test_a_signal_ends_the_server(tmp_path: Path) -> None:
     """SIGTERM ends a server whose client is silent; so does a client that leaves."""
     for leave, code in ((True, 0), (False, -signal.SIGTERM)):
         pipe = subprocess.PIPE
-        with start("mcp", str(tmp_path / "made" / "folder"), stdin=pipe, stdout=pipe) as server:
+        with start(
+            "mcp", str(tmp_path / "made" / "folder"), stdin=pipe, stdout=pipe
+        ) as server:
             assert server.stdin is not None
             assert server.stdout is not None
             server.stdin.write(json.dumps(HELLO).encode() + b"\n")

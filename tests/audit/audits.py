@@ -26,12 +26,16 @@ def make_rule(code: str = "url-fragment", **changes: Any) -> Row:
         "source": "https://www.sitemaps.org/protocol.html",
     }
     title = f"What {code} finds"
-    return Row(models.make_rule(code, Category.URLS, "warning", title, **texts), **changes)
+    return Row(
+        models.make_rule(code, Category.URLS, "warning", title, **texts), **changes
+    )
 
 
 def make_example(url: str, detail: str = "", document: str = "") -> Row:
     """Make a hit of the facts."""
-    return Row(url=url, detail=detail, document=document, line=None, file="", file_line=None)
+    return Row(
+        url=url, detail=detail, document=document, line=None, file="", file_line=None
+    )
 
 
 def make_finding(code: str = "url-fragment", count: int = 3, **changes: Any) -> Row:
@@ -44,7 +48,9 @@ def make_finding(code: str = "url-fragment", count: int = 3, **changes: Any) -> 
         "of": 0,
         "places": [Row(document=document, count=count, url="", line=None)],
         "places_total": 1,
-        "examples": [make_example(f"{SITE}/p/{n}#x", "x", document) for n in range(min(count, 3))],
+        "examples": [
+            make_example(f"{SITE}/p/{n}#x", "x", document) for n in range(min(count, 3))
+        ],
     }
     nothing = {"new": None, "rate": None, "urls": 0, "cause": "", "doubt": ""}
     return Row(fields, **{**nothing, **changes})
@@ -57,7 +63,13 @@ def leave_out(rule: Row, reason: str, *, is_error: bool = False) -> Row:
 
 _COUNTS = (
     *("seconds", "urls", "distinct", "dated", "images", "videos", "news", "alternates"),
-    *("sitemaps", "sitemaps_not_read", "sections_others", "hosts_others", "languages_others"),
+    *(
+        "sitemaps",
+        "sitemaps_not_read",
+        "sections_others",
+        "hosts_others",
+        "languages_others",
+    ),
     "documents_total",
 )
 _LISTS = (
@@ -70,7 +82,12 @@ _NOTHING = ("pages", "old_pages", "known_urls", "compared_pages", "baseline")
 def make_facts(**changes: Any) -> Row:
     """Make the facts of a site without URLs."""
     facts = Row(
-        source=SITE, begun=NOW.isoformat(), version="1.0", complete=True, statuses={}, files={}
+        source=SITE,
+        begun=NOW.isoformat(),
+        version="1.0",
+        complete=True,
+        statuses={},
+        files={},
     )
     facts |= {
         "old_complete": True,
@@ -93,11 +110,26 @@ def render(name: str, findings: Any, facts: Row, *args: Any, **more: Any) -> str
 
 def make_document(url: str, parent: str = "", **more: Any) -> Row:
     """Make a document of the facts."""
-    counts = ("urls", "children", "bytes_raw", "bytes_inflated", "dated", "findings", "depth")
+    counts = (
+        "urls",
+        "children",
+        "bytes_raw",
+        "bytes_inflated",
+        "dated",
+        "findings",
+        "depth",
+    )
     texts = {"role": "sitemap", "format": "", "status": "complete", "reason": ""}
     nothing = dict.fromkeys(("http_status", "newest", "lastmod"))
     return Row(
-        {"url": url, "parent": parent, **texts, **nothing, **dict.fromkeys(counts, 0), **more}
+        {
+            "url": url,
+            "parent": parent,
+            **texts,
+            **nothing,
+            **dict.fromkeys(counts, 0),
+            **more,
+        }
     )
 
 
@@ -132,7 +164,9 @@ def audit_shop() -> Row:
 def mark_texts(value: Any, mark: str, name: str = "") -> Any:
     """Put a mark behind URLs, details, reasons and languages of an audit, however deep."""
     if isinstance(value, str) and mark and ("://" in value or "-" in value):
-        return value if name in ("begun", "month", "newest", "lastmod") else value + mark
+        return (
+            value if name in ("begun", "month", "newest", "lastmod") else value + mark
+        )
     if isinstance(value, list):
         return [mark_texts(each, mark, name) for each in value]
     if isinstance(value, dict):
@@ -156,7 +190,9 @@ def check_sarif(log: Any) -> None:
     assert len(ids) == len(set(ids))
     for rule in rules:
         assert rule["defaultConfiguration"]["level"] in _LEVELS
-        assert all(rule[key]["text"] for key in ("shortDescription", "fullDescription", "help"))
+        assert all(
+            rule[key]["text"] for key in ("shortDescription", "fullDescription", "help")
+        )
         assert rule.get("helpUri", "https://").startswith("https://")
     for result in run["results"]:
         assert ids[result["ruleIndex"]] == result["ruleId"]

@@ -54,7 +54,11 @@ def fix_name(server: Site) -> dict[str, Any]:
 
 async def judge(source: str | Path, pages: Any = "all", **arguments: Any) -> Audit:
     """Audit the pages of a site."""
-    found = {"options": OPTIONS, "figures": FIGURES, "select": ["pages", "lastmod-false"]}
+    found = {
+        "options": OPTIONS,
+        "figures": FIGURES,
+        "select": ["pages", "lastmod-false"],
+    }
     return await audit(source, pages=pages, **{**found, **arguments})
 
 
@@ -62,7 +66,8 @@ def hits(result: Audit) -> dict[str, list[tuple[str, str]]]:
     """Return path and detail of each hit, by the code of its rule."""
     return {
         each.rule.code: sorted(
-            (hit.url.partition("//")[2].partition("/")[2], hit.detail) for hit in each.examples
+            (hit.url.partition("//")[2].partition("/")[2], hit.detail)
+            for hit in each.examples
         )
         for each in result.findings
     }

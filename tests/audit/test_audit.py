@@ -66,7 +66,9 @@ def audit_memory(documents: dict[str, Any], **arguments: Any) -> Audit:
 
 def test_rules_are_chosen(folder: Path) -> None:
     """Codes, categories and prefixes choose; what is ignored is not run, whatever chose it."""
-    with audit_sync(folder, select=["urls"], ignore=["url-f*"], figures=FIGURES) as result:
+    with audit_sync(
+        folder, select=["urls"], ignore=["url-f*"], figures=FIGURES
+    ) as result:
         assert codes(result) == {"url-uppercase": 1}
         assert "url-fragment" not in {rule.code for rule in result.facts.passed}
 
@@ -84,7 +86,9 @@ def test_an_unknown_code_names_the_nearest(folder: Path) -> None:
 def test_settings_change_a_severity(folder: Path) -> None:
     """The severity of a code is that of the settings; the gravest finding stands first."""
     graver = {"url-uppercase": Severity.ERROR}
-    with audit_sync(folder, select=["urls"], severities=graver, figures=FIGURES) as result:
+    with audit_sync(
+        folder, select=["urls"], severities=graver, figures=FIGURES
+    ) as result:
         assert [(f.rule.code, f.severity) for f in result.findings] == [
             ("url-uppercase", "error"),
             ("url-fragment", "warning"),
@@ -96,7 +100,9 @@ def test_settings_change_a_severity(folder: Path) -> None:
 
 def test_the_database_can_be_asked(audited: Audit) -> None:
     """Queries, hits and a table of findings come from the result while it is open."""
-    rows = audited.sql("SELECT path FROM url WHERE path = $wanted", {"wanted": "/Upper"})
+    rows = audited.sql(
+        "SELECT path FROM url WHERE path = $wanted", {"wanted": "/Upper"}
+    )
     assert rows.fetchall() == [("/Upper",)]
     hits = sorted(audited.hits("url-fragment").fetchall())
     assert hits[0] == ("url-fragment", f"{HOST}/a#1", "", f"{HOST}/s.xml")
@@ -137,7 +143,9 @@ def test_hits_are_written(folder: Path, tmp_path: Path) -> None:
         with pytest.raises(AuditInputError, match="end the name"):
             result.write_hits(tmp_path / "h.xlsx")
     rows = pq.read_table(tmp_path / "h.parquet").to_pylist()
-    assert [json.loads(line) for line in (tmp_path / "h.jsonl").read_text().splitlines()] == rows
+    assert [
+        json.loads(line) for line in (tmp_path / "h.jsonl").read_text().splitlines()
+    ] == rows
     text = (tmp_path / "h.csv").read_text()
     assert list(csv.DictReader(io.StringIO(text))) == rows
     assert gzip.decompress((tmp_path / "h.csv.gz").read_bytes()).decode() == text
@@ -154,7 +162,9 @@ def test_only_new_hits_count_as_new(tmp_path: Path) -> None:
     with audit_sync(tmp_path / "s.xml", select=["urls"], figures=FIGURES) as first:
         first.write_baseline(known)
     (tmp_path / "s.xml").write_bytes(urlset(page("/b#2") + page("/a#1") + page("/C")))
-    with audit_sync(tmp_path / "s.xml", select=["urls"], figures=FIGURES, baseline=known) as then:
+    with audit_sync(
+        tmp_path / "s.xml", select=["urls"], figures=FIGURES, baseline=known
+    ) as then:
         assert {f.rule.code: (f.count, f.new) for f in then.findings} == {
             "url-fragment": (2, 1),
             "url-uppercase": (1, 1),
@@ -164,7 +174,9 @@ def test_only_new_hits_count_as_new(tmp_path: Path) -> None:
     content = json.loads(known.read_text())
     content["hits"] = {"url-uppercase": {f"{HOST}/s.xml": [f"{HOST}/C"]}}
     known.write_text(json.dumps(content))
-    with audit_sync(tmp_path / "s.xml", select=["urls"], figures=FIGURES, baseline=known) as then:
+    with audit_sync(
+        tmp_path / "s.xml", select=["urls"], figures=FIGURES, baseline=known
+    ) as then:
         assert {f.rule.code: f.new for f in then.findings} == {
             "url-fragment": 2,
             "url-uppercase": 0,
@@ -173,13 +185,21 @@ def test_only_new_hits_count_as_new(tmp_path: Path) -> None:
 
 def test_a_large_baseline_counts(tmp_path: Path) -> None:
     """Beyond a thousand hits in a sitemap, a baseline knows the number alone."""
-    (tmp_path / "s.xml").write_bytes(urlset("".join(page(f"/{n}#x") for n in range(1_100))))
+    (tmp_path / "s.xml").write_bytes(
+        urlset("".join(page(f"/{n}#x") for n in range(1_100)))
+    )
     known = tmp_path / "known.json"
-    with audit_sync(tmp_path / "s.xml", select=["url-fragment"], figures=FIGURES) as first:
+    with audit_sync(
+        tmp_path / "s.xml", select=["url-fragment"], figures=FIGURES
+    ) as first:
         first.write_baseline(known)
     assert known.read_text().count(HOST) == 1_001
-    (tmp_path / "s.xml").write_bytes(urlset("".join(page(f"/{n}#x") for n in range(1_103))))
-    with audit_sync(tmp_path / "s.xml", select=["url-fragment"], baseline=known) as then:
+    (tmp_path / "s.xml").write_bytes(
+        urlset("".join(page(f"/{n}#x") for n in range(1_103)))
+    )
+    with audit_sync(
+        tmp_path / "s.xml", select=["url-fragment"], baseline=known
+    ) as then:
         assert then.findings[0].new == 3
 
 
@@ -209,7 +229,9 @@ def test_a_file_that_is_no_baseline(text: str, folder: Path, tmp_path: Path) -> 
 
 LISTS: dict[str, bytes] = {
     "list.txt": f"{HOST}/a\n {HOST}/b \n# no URL\n".encode(),
-    "gsc.csv.gz": gzip.compress(f'Top pages,Clicks\n{HOST}/a,"1,000"\n"{HOST}/b",2\n'.encode()),
+    "gsc.csv.gz": gzip.compress(
+        f'Top pages,Clicks\n{HOST}/a,"1,000"\n"{HOST}/b",2\n'.encode()
+    ),
     "crawl.csv": f"\ufeffStatus;Address\n200;{HOST}/a\n404;{HOST}/b\n".encode(),
     "excel.csv": f"URL\tTitle\n{HOST}/a\tA\n{HOST}/b\tB\n".encode("utf-16"),
     "table.tsv": f"id\tpage\n1\t{HOST}/a\n2\t{HOST}/b\n".encode(),
@@ -244,25 +266,41 @@ def test_lists_are_read(name: str, database: AuditDatabase, tmp_path: Path) -> N
 
 def test_a_list_in_parquet(database: AuditDatabase, tmp_path: Path) -> None:
     """A Parquet file is read by the name of its column."""
-    pq.write_table(pa.table({"n": [1, 2], "Page": [f"{HOST}/a", None]}), tmp_path / "l.parquet")
+    pq.write_table(
+        pa.table({"n": [1, 2], "Page": [f"{HOST}/a", None]}), tmp_path / "l.parquet"
+    )
     assert load(database, str(tmp_path / "l.parquet")) == {f"{HOST}/a"}
 
 
 BAD_LISTS = {
-    "no column of URLs": ("l.csv", b"Name,Clicks\nx,1\n", r"no column of URLs.*\(Name, Clicks\)"),
+    "no column of URLs": (
+        "l.csv",
+        b"Name,Clicks\nx,1\n",
+        r"no column of URLs.*\(Name, Clicks\)",
+    ),
     "no URL": ("l.txt", b"hello\n", "has no URL"),
     "another suffix": ("l.xlsx", b"PK", "end the name with"),
     "cut gzip": ("l.txt.gz", gzip.compress(b"x" * 999)[:20], "cannot be read"),
-    "damaged gzip": ("l.txt.gz", b"\x1f\x8b\x08" + bytes(7) + b"\xff" * 99, "cannot be read"),
+    "damaged gzip": (
+        "l.txt.gz",
+        b"\x1f\x8b\x08" + bytes(7) + b"\xff" * 99,
+        "cannot be read",
+    ),
     "no Parquet": ("l.parquet", b"PAR1", "cannot be read"),
     "another encoding": ("l.txt", b"\xe4\n" * 9, "cannot be read"),
     "deep JSON": ("l.jsonl", b"[" * 99_999, "cannot be read: .*JSON"),
-    "endless line": ("l.csv.gz", gzip.compress(b"url\n" + b"x" * 3 * 2**20), "(size|line)"),
+    "endless line": (
+        "l.csv.gz",
+        gzip.compress(b"url\n" + b"x" * 3 * 2**20),
+        "(size|line)",
+    ),
 }
 
 
 @pytest.mark.parametrize("what", BAD_LISTS)
-def test_a_list_that_cannot_be_read(what: str, database: AuditDatabase, tmp_path: Path) -> None:
+def test_a_list_that_cannot_be_read(
+    what: str, database: AuditDatabase, tmp_path: Path
+) -> None:
     """A list that is none says what is wrong, and what to do; one line has 2 MiB at most."""
     name, content, message = BAD_LISTS[what]
     with pytest.raises(AuditInputError, match="there is no file"):
@@ -296,7 +334,11 @@ def test_a_rule_of_ones_own(folder: Path, tmp_path: Path) -> None:
     rules = own_rule(tmp_path, GOOD)
     with audit_sync(folder, rules=rules, select=["custom"], figures=FIGURES) as result:
         (finding,) = result.findings
-        assert (finding.rule.code, finding.severity, finding.count) == ("no-price", "error", 1)
+        assert (finding.rule.code, finding.severity, finding.count) == (
+            "no-price",
+            "error",
+            1,
+        )
         assert finding.examples[0].detail == "/Upper"
 
 
@@ -318,7 +360,9 @@ def test_a_broken_rule_hides_no_other(folder: Path, tmp_path: Path) -> None:
     own_rule(tmp_path, f'{HEAD}FROM rule."url-fragment"', "of-another")
     for number, text in enumerate(BROKEN.values()):
         own_rule(tmp_path, text, f"broken-{number}")
-    with audit_sync(folder, rules=rules, select=["custom", "urls"], figures=FIGURES) as result:
+    with audit_sync(
+        folder, rules=rules, select=["custom", "urls"], figures=FIGURES
+    ) as result:
         hits = {"good-rule": 1, "of-another": 2, "url-fragment": 2, "url-uppercase": 1}
         assert codes(result) == hits
         failed = {each.rule.code: each for each in result.facts.not_run}
@@ -392,7 +436,9 @@ REFUSALS = {
 @for_each("how", REFUSALS, few=2)
 def test_a_site_that_refuses_us_is_not_accused(how: str) -> None:
     """Nothing is found, nothing has passed, and what was not read is said."""
-    answers = {f"{HOST}{path}": REFUSALS[how] for path in ("/robots.txt", "/s.xml", "/")}
+    answers = {
+        f"{HOST}{path}": REFUSALS[how] for path in ("/robots.txt", "/s.xml", "/")
+    }
     select, web = ["reading", "discovery", "urls"], MemoryFetcher(answers)
     with audit_sync(f"{HOST}/", fetcher=web, select=select, figures=FIGURES) as result:
         assert [f.rule.code for f in result.findings if f.severity != "info"] == []
@@ -402,16 +448,24 @@ def test_a_site_that_refuses_us_is_not_accused(how: str) -> None:
 
 def test_a_sitemap_that_is_refused_is_not_accused() -> None:
     """A sitemap that robots.txt names and that we may not read is no broken one."""
-    closed = {f"{HOST}/{number}.xml": how for number, how in enumerate(REFUSALS.values())}
+    closed = {
+        f"{HOST}/{number}.xml": how for number, how in enumerate(REFUSALS.values())
+    }
     sitemaps = "".join(f"Sitemap: {url}\n" for url in (f"{HOST}/s.xml", *closed))
-    documents = {f"{HOST}/robots.txt": StoredResponse(f"{HOST}/robots.txt", sitemaps.encode())}
+    documents = {
+        f"{HOST}/robots.txt": StoredResponse(f"{HOST}/robots.txt", sitemaps.encode())
+    }
     documents[f"{HOST}/s.xml"] = StoredResponse(f"{HOST}/s.xml", urlset(pages(1)))
     fetcher = MemoryFetcher(documents | closed)
     options = FetchOptions(host_pause_seconds=0.01)
     select = ["discovery", "reading"]
-    with audit_sync(f"{HOST}/", fetcher=fetcher, select=select, options=options) as result:
+    with audit_sync(
+        f"{HOST}/", fetcher=fetcher, select=select, options=options
+    ) as result:
         assert [f.rule.code for f in result.findings if f.severity != "info"] == []
-        unread = {each.url for each in result.facts.documents if each.status == "failed"}
+        unread = {
+            each.url for each in result.facts.documents if each.status == "failed"
+        }
         assert unread == closed.keys()
 
 
@@ -424,12 +478,20 @@ THREE = "/robots.txt 0 ; /1.xml 1 /robots.txt; /2.xml 2 /1.xml; /3.xml 2 /1.xml"
     "documents, expected",
     [
         (
-            {"/robots.txt": NAMED, "/1.xml": index("/2.xml"), "/2.xml": index("/3.xml", "/4.xml")},
+            {
+                "/robots.txt": NAMED,
+                "/1.xml": index("/2.xml"),
+                "/2.xml": index("/3.xml", "/4.xml"),
+            },
             THREE.replace("/3.xml 2 /1.xml", "/3.xml 3 /2.xml; /4.xml 3 /2.xml"),
         ),
         # They list each other.
         (
-            {"/robots.txt": NAMED, "/1.xml": index("/2.xml", "/3.xml"), "/2.xml": index("/1.xml")},
+            {
+                "/robots.txt": NAMED,
+                "/1.xml": index("/2.xml", "/3.xml"),
+                "/2.xml": index("/1.xml"),
+            },
             THREE,
         ),
         # One leads up, to robots.txt, or to the address of an index that leads elsewhere.
@@ -453,14 +515,19 @@ THREE = "/robots.txt 0 ; /1.xml 1 /robots.txt; /2.xml 2 /1.xml; /3.xml 2 /1.xml"
         (
             {
                 "/robots.txt": NAMED,
-                "/1.xml": StoredResponse(f"{HOST}/0.xml", index("/2.xml", *["/3.xml"] * 4_000)),
+                "/1.xml": StoredResponse(
+                    f"{HOST}/0.xml", index("/2.xml", *["/3.xml"] * 4_000)
+                ),
                 "/2.xml": StoredResponse(f"{HOST}/0.xml", b""),
             },
             THREE,
         ),
         # What names the sitemaps has moved.
         (
-            {"/robots.txt": StoredResponse(f"{HOST}/r.txt", NAMED), "/1.xml": index("/3.xml")},
+            {
+                "/robots.txt": StoredResponse(f"{HOST}/r.txt", NAMED),
+                "/1.xml": index("/3.xml"),
+            },
             "/robots.txt 0 ; /1.xml 1 /robots.txt; /3.xml 2 /1.xml",
         ),
         ({"/": StoredResponse(f"{HOST}/home", NAMING)}, "/ 0 ; /3.xml 1 /"),
@@ -476,16 +543,23 @@ def test_each_document_stands_below_the_one_that_lists_it(
 ) -> None:
     """The depth of a document is one more than that of the one that lists it."""
     leaves = dict.fromkeys(("/3.xml", "/4.xml"), urlset(pages(1)))
-    fetcher = MemoryFetcher({HOST + path: body for path, body in (leaves | documents).items()})
+    fetcher = MemoryFetcher(
+        {HOST + path: body for path, body in (leaves | documents).items()}
+    )
     with audit_sync(f"{HOST}/", fetcher=fetcher, select=["discovery"]) as result:
         shown = [each for each in result.facts.documents if each.status != "skipped"]
-    told = [f"{each.url} {each.depth} {each.parent}".replace(HOST, "") for each in shown]
+    told = [
+        f"{each.url} {each.depth} {each.parent}".replace(HOST, "") for each in shown
+    ]
     assert sorted(told) == sorted(expected.split("; "))
 
 
 def test_a_site_without_sitemaps_has_not_passed() -> None:
     """Without a sitemap there is one error, and no rule that looks at URLs has passed."""
-    start = {f"{HOST}/robots.txt": b"User-agent: *", f"{HOST}/": b"<html><p>Boots</p></html>"}
+    start = {
+        f"{HOST}/robots.txt": b"User-agent: *",
+        f"{HOST}/": b"<html><p>Boots</p></html>",
+    }
     fetcher = MemoryFetcher(start)
     with audit_sync(f"{HOST}/", fetcher=fetcher, figures=FIGURES) as result:
         assert codes(result) == {"no-sitemap": 1}
@@ -493,7 +567,9 @@ def test_a_site_without_sitemaps_has_not_passed() -> None:
 
 
 @pytest.mark.parametrize("broken", ["robots.txt", "sitemap.xml", ""])
-def test_nobody_knows_that_there_is_no_sitemap_where_nobody_could_look(broken: str) -> None:
+def test_nobody_knows_that_there_is_no_sitemap_where_nobody_could_look(
+    broken: str,
+) -> None:
     """No finding says so while robots.txt, a usual address or the start page answers with 503."""
     site: dict[str, Any] = {
         f"{HOST}/robots.txt": b"User-agent: *",
@@ -503,7 +579,9 @@ def test_nobody_knows_that_there_is_no_sitemap_where_nobody_could_look(broken: s
     with audit_sync(f"{HOST}/", fetcher=MemoryFetcher(site)) as result:
         left_out = {each.rule.code: each.reason for each in result.facts.not_run}
         assert "no-sitemap" not in codes(result)
-        assert left_out["no-sitemap"] == "the site refused the search, or did not respond"
+        assert (
+            left_out["no-sitemap"] == "the site refused the search, or did not respond"
+        )
 
 
 def test_a_source_that_is_none() -> None:
@@ -518,7 +596,9 @@ def test_empty_children_of_an_index_are_found_but_news_are_not() -> None:
     children = ("/a.xml", "/news.xml")
     root = sitemaps_of(*children)
     empty = served(urlset(""))
-    found = audit_memory({"/s.xml": root, "/a.xml": empty, "/news.xml": empty}, select=["empty"])
+    found = audit_memory(
+        {"/s.xml": root, "/a.xml": empty, "/news.xml": empty}, select=["empty"]
+    )
     (finding,) = found.findings
     assert (finding.count, finding.examples[0].document) == (1, f"{HOST}/a.xml")
     assert codes(audit_memory({"/s.xml": empty}, select=["empty"])) == {"empty": 1}
@@ -546,7 +626,8 @@ def test_hostile_urls_are_text(tmp_path: Path) -> None:
     records = "".join(page(escape(f"{loc}#x")) for loc in HOSTILE)
     (tmp_path / "s.xml").write_bytes(urlset(records))
     own_rule(
-        tmp_path, GOOD.replace("path AS", "'a\u202e\x9b31m' AS").replace("= '/Upper'", "<> ''")
+        tmp_path,
+        GOOD.replace("path AS", "'a\u202e\x9b31m' AS").replace("= '/Upper'", "<> ''"),
     )
     with audit_sync(
         tmp_path / "s.xml",
@@ -554,10 +635,15 @@ def test_hostile_urls_are_text(tmp_path: Path) -> None:
         select=["custom", "urls", "hosts"],
         figures=FIGURES,
     ) as result:
-        assert codes(result)["url-fragment"] == codes(result)["no-price"] == len(HOSTILE)
-        assert result.sql("SELECT count(*) FROM url_row").fetchall() == [(len(HOSTILE),)]
+        assert (
+            codes(result)["url-fragment"] == codes(result)["no-price"] == len(HOSTILE)
+        )
+        assert result.sql("SELECT count(*) FROM url_row").fetchall() == [
+            (len(HOSTILE),)
+        ]
         texts = {
-            form: result.format(form) for form in ("text", "json", "sarif", "html", "markdown")
+            form: result.format(form)
+            for form in ("text", "json", "sarif", "html", "markdown")
         }
         result.write_hits(tmp_path / "h.csv")
     for form, text in texts.items():
@@ -573,7 +659,9 @@ def test_hostile_urls_are_text(tmp_path: Path) -> None:
 # -- formats
 
 
-def test_a_folder_is_named_by_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_is_named_by_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """SARIF and text name each file relative to the working directory, and the line of a hit."""
     public = tmp_path / "site built" / "öffentlich"
     public.mkdir(parents=True)
@@ -592,7 +680,9 @@ def test_a_folder_is_named_by_its_files(tmp_path: Path, monkeypatch: pytest.Monk
     (public / "s.xml").write_bytes(urlset("\n".join(records)))
     (public / "z.xml.gz").write_bytes(gzip.compress(urlset("\n" + page("/d#4"))))
     monkeypatch.chdir(tmp_path)
-    with audit_sync("site built/öffentlich", select=["urls"], figures=FIGURES) as result:
+    with audit_sync(
+        "site built/öffentlich", select=["urls"], figures=FIGURES
+    ) as result:
         log, text = json.loads(result.format("sarif")), result.format("text")
     check_sarif(log)
     named = set()
@@ -606,7 +696,12 @@ def test_a_folder_is_named_by_its_files(tmp_path: Path, monkeypatch: pytest.Monk
         ("url-uppercase", f"{folder}/s.xml", 2, f"{HOST}/s.xml"),
         ("url-session-id", f"{folder}/s.xml", 4, f"{HOST}/s.xml"),
         ("url-fragment", f"{folder}/s.xml", 5, f"{HOST}/s.xml"),
-        ("url-fragment", f"{folder}/z.xml.gz", 1, f"{HOST}/z.xml.gz"),  # compressed: no lines
+        (
+            "url-fragment",
+            f"{folder}/z.xml.gz",
+            1,
+            f"{HOST}/z.xml.gz",
+        ),  # compressed: no lines
     }
     assert f"{HOST}/Long in site built/öffentlich/s.xml, line 2" in text
     assert f"{HOST}/c#3 in site built/öffentlich/s.xml, line 5" in text
@@ -626,12 +721,19 @@ def test_lines_of_a_list(tmp_path: Path) -> None:
 
 def test_sarif_of_a_site_has_relative_references() -> None:
     """A sitemap of a server has a stand-in, as code hosts refuse web addresses; text names it."""
-    documents = {"/s.xml": sitemaps_of("/a.xml?page=1"), "/a.xml?page=1": urlset(RECORDS)}
-    found = audit_memory(documents, select=["urls", "missing-url"], urls=[f"{HOST}/other"])
+    documents = {
+        "/s.xml": sitemaps_of("/a.xml?page=1"),
+        "/a.xml?page=1": urlset(RECORDS),
+    }
+    found = audit_memory(
+        documents, select=["urls", "missing-url"], urls=[f"{HOST}/other"]
+    )
     log = json.loads(found.format("sarif"))
     check_sarif(log)
     places = {
-        each["ruleId"]: each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        each["ruleId"]: each["locations"][0]["physicalLocation"]["artifactLocation"][
+            "uri"
+        ]
         for each in log["runs"][0]["results"]
     }
     name = HOST.removeprefix("https://")
@@ -655,7 +757,9 @@ def test_a_query_gets_the_memory_that_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An audit with too little memory finds what one with enough finds."""
-    (tmp_path / "robots.txt").write_text(f"Sitemap: {HOST}/a.xml\nSitemap: {HOST}/b.xml")
+    (tmp_path / "robots.txt").write_text(
+        f"Sitemap: {HOST}/a.xml\nSitemap: {HOST}/b.xml"
+    )
     for name, end in (("a", ""), ("b", "/")):
         records = "".join(page(f"/{number}{end}") for number in range(3_000))
         (tmp_path / f"{name}.xml").write_bytes(urlset(records))
@@ -668,7 +772,9 @@ def test_a_query_gets_the_memory_that_it_needs(
     assert expected["variant-trailing-slash"] == 3_000
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="no names that are not UTF-8: run it on Linux")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="no names that are not UTF-8: run it on Linux"
+)
 def test_names_that_are_not_utf_8(folder: Path, tmp_path: Path) -> None:
     """A folder with such a name is audited and its report written; a database cannot have one."""
     odd = tmp_path / os.fsdecode(b"\xff")

@@ -29,7 +29,9 @@ OPEN_ALL = "for (const each of document.querySelectorAll('details')) each.open =
 
 pytestmark = [
     pytest.mark.slow,  # a browser takes seconds to start, and axe-core to look
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="no Chromium: apt-get install chromium"
+    ),
 ]
 
 
@@ -99,7 +101,9 @@ def count_shown(page: Page) -> int:
     return page.locator(".finding:visible").count()
 
 
-def test_findings_are_filtered_searched_and_opened(browser: Browser, report: Path) -> None:
+def test_findings_are_filtered_searched_and_opened(
+    browser: Browser, report: Path
+) -> None:
     """Buttons choose a severity, the search a word, and one button opens all that is shown."""
     with Visit(browser, report) as page:
         first = [each for each in audits.audit_shop().findings if not each.cause]
@@ -112,7 +116,10 @@ def test_findings_are_filtered_searched_and_opened(browser: Browser, report: Pat
         assert pressed == [f"Warnings {of_all}"]
         page.get_by_label("Search").fill("URL-TRACKING-PARAMETER")
         assert count_shown(page) == 1
-        assert page.locator("#shown").inner_text() == f"1 of {count_findings()} findings shown"
+        assert (
+            page.locator("#shown").inner_text()
+            == f"1 of {count_findings()} findings shown"
+        )
         page.get_by_role("button", name="Open all").click()
         assert page.locator(".finding[open]").count() == 1
         page.get_by_role("button", name="Close all").click()
@@ -168,7 +175,11 @@ def test_everybody_can_use_it(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     audit = Row(shop, findings=findings, facts=facts)
     path.write_text(format_audit("html", audit), encoding="utf-8")
-    axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    axe = (
+        files("axe_playwright_python")
+        .joinpath("axe.min.js")
+        .read_text(encoding="utf-8")
+    )
     with Visit(browser, path, color_scheme="light") as page:
         page.evaluate(OPEN_ALL)
         page.evaluate(axe)
@@ -179,7 +190,9 @@ def test_everybody_can_use_it(browser: Browser, tmp_path: Path) -> None:
         for scheme, rules, least in looks:
             page.emulate_media(color_scheme=scheme)
             result = page.evaluate("rules => axe.run({runOnly: rules})", rules)
-            assert [(each["id"], each["nodes"][0]["html"]) for each in result["violations"]] == []
+            assert [
+                (each["id"], each["nodes"][0]["html"]) for each in result["violations"]
+            ] == []
             assert len(result["passes"]) >= least
 
 
@@ -188,7 +201,9 @@ def test_phone_needs_no_sideways_scrolling(browser: Browser, tmp_path: Path) -> 
     word = "a" * 400
     url = f"https://e.org/{word}"
     shop = audits.audit_shop()
-    rule = audits.make_rule(title=word, code=word, meaning=word, advice=word, sources=(url,))
+    rule = audits.make_rule(
+        title=word, code=word, meaning=word, advice=word, sources=(url,)
+    )
     long = audits.make_finding(
         examples=[audits.make_example(url, word, url)],
         places=[Row(document=each, count=2, url="", line=None) for each in (url, word)],
@@ -227,11 +242,15 @@ def test_colours_follow_the_reader(browser: Browser, report: Path) -> None:
 def test_hostile_urls_do_nothing(browser: Browser, tmp_path: Path) -> None:
     """URLs with scripts and elements in them run nothing, load nothing and add nothing."""
     hostile = "</script></title></style>\"'><img src=//e.org/x onerror=alert(1)><script>alert(1)"
-    finding = audits.make_finding(examples=[audits.make_example(hostile, hostile, hostile)])
+    finding = audits.make_finding(
+        examples=[audits.make_example(hostile, hostile, hostile)]
+    )
     sections = [Row(host=hostile, path=f"/{hostile}/", urls=3)]
     address = f"https://e.org/{hostile}"
     documents = [audits.make_document(address, reason=hostile, status=hostile, urls=3)]
-    facts = audits.make_facts(source=hostile, urls=3, sections=sections, documents=documents)
+    facts = audits.make_facts(
+        source=hostile, urls=3, sections=sections, documents=documents
+    )
     path = tmp_path / "report.html"
     path.write_text(render("html", [finding], facts), encoding="utf-8")
     dialogs: list[str] = []

@@ -40,11 +40,14 @@ def build_pages(folder: Path, urls: list[str], *names: str, robots: str = "") ->
     return build(folder, **texts)
 
 
-def link_languages(links: dict[str, str], rel: str = "alternate", kind: str = "") -> str:
+def link_languages(
+    links: dict[str, str], rel: str = "alternate", kind: str = ""
+) -> str:
     """Write links to versions in other languages, by their codes."""
     mime = f' type="{kind}"' if kind else ""
     return "".join(
-        f'<link rel="{rel}" hreflang="{code}" href="{url}"{mime}>' for code, url in links.items()
+        f'<link rel="{rel}" hreflang="{code}" href="{url}"{mime}>'
+        for code, url in links.items()
     )
 
 
@@ -85,7 +88,9 @@ def test_a_folder_below_a_path_is_found_by_its_urls(
 ) -> None:
     """A project page is built without its path: where its files fit the URLs, that is its base."""
     urls = [base + path for path in paths]
-    folder = build_pages(tmp_path, urls, "index.html", "install.html", "usage/index.html")
+    folder = build_pages(
+        tmp_path, urls, "index.html", "install.html", "usage/index.html"
+    )
     with audit_sync(folder, ignore=["page-unlisted"]) as result:
         lost = sum(path in ("lost", "gone", "away") for path in paths)
         assert counts(result) == ({"page-missing": ("error", lost)} if lost else {})
@@ -98,7 +103,10 @@ def test_a_folder_below_a_path_is_found_by_its_urls(
     ("urls", "names"),
     [
         # the folder itself has the path
-        (["https://docs.example/en/a", "https://docs.example/en/b"], ("en/a.html", "en/b.html")),
+        (
+            ["https://docs.example/en/a", "https://docs.example/en/b"],
+            ("en/a.html", "en/b.html"),
+        ),
         # a start page answers for any path
         (["https://docs.example/lost/page/"], ("index.html", "about.html")),
         (["https://docs.example/", "https://docs.example/a"], ("index.html", "a.html")),
@@ -115,12 +123,18 @@ def test_a_folder_at_the_root_stays_there(
 @pytest.mark.parametrize(
     ("base", "urls"),
     [
-        ("https://docs.example/manual/", ["https://docs.example/", "https://docs.example/install"]),
+        (
+            "https://docs.example/manual/",
+            ["https://docs.example/", "https://docs.example/install"],
+        ),
         (
             "https://docs.example/v2/",
             ["https://docs.example/v1/", "https://docs.example/v1/install"],
         ),
-        ("https://docs.example/", ["https://docs.example/en/", "https://docs.example/en/install"]),
+        (
+            "https://docs.example/",
+            ["https://docs.example/en/", "https://docs.example/en/install"],
+        ),
     ],
 )
 def test_pages_at_other_urls_than_the_listed_are_missing(
@@ -145,24 +159,35 @@ def test_a_folder_of_sitemaps_is_no_built_site(tmp_path: Path) -> None:
 # -- versions in other languages
 
 
-@pytest.mark.parametrize("source", ["folder", "server", "server, named in the sitemap as well"])
-async def test_versions_that_only_pages_name_have_to_be_listed(source: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "source", ["folder", "server", "server, named in the sitemap as well"]
+)
+async def test_versions_that_only_pages_name_have_to_be_listed(
+    source: str, tmp_path: Path
+) -> None:
     """A language whose sitemap nothing names is found by the links of visited pages."""
 
     def make_pages(base: str) -> dict[str, str]:
         links = {code: f"{base}{code}/a" for code in ("en", "fr", "ja")}
-        return {f"{code}/a": page(link_languages(links), f"{WORDS} {code}") for code in links}
+        return {
+            f"{code}/a": page(link_languages(links), f"{WORDS} {code}")
+            for code in links
+        }
 
     selected = ["hreflang-target-not-listed"]
     if source == "folder":
         base = "https://docs.example/"
         pages = {f"{path}.html": text for path, text in make_pages(base).items()}
-        folder = build(tmp_path, **pages, **{"sitemap.xml": urlset(f"{base}en/a").decode()})
+        folder = build(
+            tmp_path, **pages, **{"sitemap.xml": urlset(f"{base}en/a").decode()}
+        )
         result = await judge(folder, None, select=selected)
     else:
         async with serve_pages() as server:
             base = server.base
-            server.pages |= {f"/{path}": text for path, text in make_pages(base).items()}
+            server.pages |= {
+                f"/{path}": text for path, text in make_pages(base).items()
+            }
             publish(server, "en/a")
             if "named" in source:
                 own = {f"{base}en/a": {"en": f"{base}en/a", "fr": f"{base}fr/a"}}
@@ -170,7 +195,10 @@ async def test_versions_that_only_pages_name_have_to_be_listed(source: str, tmp_
             result = await judge(base, select=selected)
     with result:
         assert hits(result) == {
-            "hreflang-target-not-listed": [("en/a", f"{base}fr/a"), ("en/a", f"{base}ja/a")]
+            "hreflang-target-not-listed": [
+                ("en/a", f"{base}fr/a"),
+                ("en/a", f"{base}ja/a"),
+            ]
         }
 
 
@@ -182,7 +210,9 @@ async def test_versions_that_only_pages_name_have_to_be_listed(source: str, tmp_
         page('<meta http-equiv="refresh" content="0; url=/en/a">'),
     ],
 )
-def test_versions_that_keep_out_of_the_index_need_not_be_listed(other: str, tmp_path: Path) -> None:
+def test_versions_that_keep_out_of_the_index_need_not_be_listed(
+    other: str, tmp_path: Path
+) -> None:
     """A version without a place in the index is rightly in no sitemap."""
     base = "https://docs.example/"
     links = link_languages({"en": f"{base}en/a", "fr": f"{base}fr/a"})
@@ -215,12 +245,16 @@ async def test_a_default_version_in_one_place_contradicts_nothing(
             return {code: base + path for code, path in said[place].items()}
 
         links = link_languages(resolve("page"))
-        server.pages |= {f"/{path}": page(links, f"{WORDS} {path}") for path in both.values()}
+        server.pages |= {
+            f"/{path}": page(links, f"{WORDS} {path}") for path in both.values()
+        }
         listed = {base + path: resolve("sitemap") for path in both.values()}
         publish(server)
         server.pages["/sitemap.xml"] = web.Response(text=list_languages(listed))
         with await judge(base, select=["page-hreflang-differs"]) as result:
-            assert counts(result) == ({"page-hreflang-differs": ("warning", 2)} if differs else {})
+            assert counts(result) == (
+                {"page-hreflang-differs": ("warning", 2)} if differs else {}
+            )
 
 
 async def test_two_default_versions_contradict_each_other() -> None:
@@ -228,7 +262,9 @@ async def test_two_default_versions_contradict_each_other() -> None:
     async with serve_pages() as server:
         base, both = server.base, {"en": f"{server.base}en/", "fr": f"{server.base}fr/"}
         links = link_languages(both | {"x-default": f"{base}en/"})
-        server.pages |= {f"/{path}/": page(links, f"{WORDS} {path}") for path in ("en", "fr")}
+        server.pages |= {
+            f"/{path}/": page(links, f"{WORDS} {path}") for path in ("en", "fr")
+        }
         listed = {url: both | {"x-default": f"{base}fr/"} for url in both.values()}
         publish(server)
         server.pages["/sitemap.xml"] = web.Response(text=list_languages(listed))
@@ -241,13 +277,19 @@ async def test_a_default_version_on_the_page_is_one(fallback: str) -> None:
     """That the sitemap names no x-default is no note where the pages do."""
     async with serve_pages() as server:
         base, both = server.base, {"en": f"{server.base}en/", "fr": f"{server.base}fr/"}
-        links = link_languages(both | ({"x-default": base + fallback} if fallback else {}))
-        server.pages |= {f"/{path}/": page(links, f"{WORDS} {path}") for path in ("en", "fr")}
+        links = link_languages(
+            both | ({"x-default": base + fallback} if fallback else {})
+        )
+        server.pages |= {
+            f"/{path}/": page(links, f"{WORDS} {path}") for path in ("en", "fr")
+        }
         publish(server)
         listed = dict.fromkeys(both.values(), both)
         server.pages["/sitemap.xml"] = web.Response(text=list_languages(listed))
         with await judge(base, select=["hreflang-no-x-default"]) as result:
-            assert counts(result) == ({} if fallback else {"hreflang-no-x-default": ("info", 1)})
+            assert counts(result) == (
+                {} if fallback else {"hreflang-no-x-default": ("info", 1)}
+            )
 
 
 @pytest.mark.parametrize(
@@ -270,7 +312,9 @@ async def test_feeds_are_no_language_versions(kind: str, file: str) -> None:
         server.pages |= {f"/{path}": page(head, f"{WORDS} {path}") for path in paths}
         publish(server, *paths)
         selected = ["hreflang", "page-hreflang-differs"]
-        with await judge(base, select=selected, ignore=["hreflang-no-x-default"]) as result:
+        with await judge(
+            base, select=selected, ignore=["hreflang-no-x-default"]
+        ) as result:
             assert counts(result) == {}
             assert result.sql("SELECT count(*) FROM alternate").fetchall() == [(4,)]
 
@@ -328,7 +372,9 @@ async def test_a_listed_error_page_is_known_by_its_text(status: int) -> None:
 
     names = [f"{folder}{number}" for folder in ("", "a/") for number in range(4)]
     fine = {name: page(text=f"{WORDS} {name}") for name in names}
-    errors = {path: page(text=f"{text} /{path}") for path in ("404.html", "a/gone", "a/lost")}
+    errors = {
+        path: page(text=f"{text} /{path}") for path in ("404.html", "a/gone", "a/lost")
+    }
     async with serve_pages(**fine, **errors, **{"": page(text="Welcome")}) as server:
         server.default = say_no
         publish(server, "", *fine, *errors)
@@ -341,7 +387,9 @@ async def test_a_listed_error_page_is_known_by_its_name_and_words(path: str) -> 
     """A host with an error page of its own still serves the listed one of the site with 200."""
     text = "Seite nicht gefunden" if "de" in path else "Page not found"
     fine = {f"a/{number}": page(text=f"{WORDS} {number}") for number in range(4)}
-    async with serve_pages(**fine, **{path: page(text=text), "b/404": page(text=text)}) as server:
+    async with serve_pages(
+        **fine, **{path: page(text=text), "b/404": page(text=text)}
+    ) as server:
         server.default = lambda _: web.Response(text="404: see our help", status=404)
         publish(server, path, "b/404", *fine)
         with await judge(server.base) as result:
@@ -353,7 +401,9 @@ async def test_pages_made_by_the_browser_are_no_error_pages() -> None:
     shell = page(text="Loading, please wait")
     paths = [f"p/{number}" for number in range(6)]
     async with serve_pages(**dict.fromkeys(paths, shell)) as server:
-        server.default = lambda _: web.Response(text=shell, status=404, content_type="text/html")
+        server.default = lambda _: web.Response(
+            text=shell, status=404, content_type="text/html"
+        )
         publish(server, *paths)
         with await judge(server.base) as result:
             assert hits(result) == {}
@@ -362,17 +412,28 @@ async def test_pages_made_by_the_browser_are_no_error_pages() -> None:
 
 @pytest.mark.parametrize(
     ("path", "kind"),
-    [("a.pdf", "application/pdf"), ("data.csv", "text/csv"), ("photo.jpg", "image/jpeg")],
+    [
+        ("a.pdf", "application/pdf"),
+        ("data.csv", "text/csv"),
+        ("photo.jpg", "image/jpeg"),
+    ],
 )
 async def test_a_canonical_of_the_link_header_is_heeded(path: str, kind: str) -> None:
     """A file without a head names its page in the header, whatever its type."""
     async with serve_pages(page=page()) as server:
         link = f'<{server.base}page>; rel="canonical"'
-        for name, value in {path: link, f"own-{path}": link.replace("page", f"own-{path}")}.items():
-            server.pages[f"/{name}"] = Answer(b"%", 200, {"Link": value, "Content-Type": kind})
+        for name, value in {
+            path: link,
+            f"own-{path}": link.replace("page", f"own-{path}"),
+        }.items():
+            server.pages[f"/{name}"] = Answer(
+                b"%", 200, {"Link": value, "Content-Type": kind}
+            )
         publish(server, "page", path, f"own-{path}")
         with await judge(server.base) as result:
-            assert hits(result) == {"page-canonical-elsewhere": [(path, f"{server.base}page")]}
+            assert hits(result) == {
+                "page-canonical-elsewhere": [(path, f"{server.base}page")]
+            }
 
 
 @pytest.mark.parametrize(
@@ -381,7 +442,10 @@ async def test_a_canonical_of_the_link_header_is_heeded(path: str, kind: str) ->
         (["page/2/index.html", "blog/page/31/index.html", "blog/page4.html"], None),
         (["index2.html", "blog/index-7.html", "blog/seite-2.html"], None),
         (["2026/index.html", "blog/2026/11/index.html", "2026/11/28.html"], None),
-        (["archives/index.html", "archives/2026/index.html", "page/2/index.html"], "info"),
+        (
+            ["archives/index.html", "archives/2026/index.html", "page/2/index.html"],
+            "info",
+        ),
         (["tags/sea/index.html", "category/geese.html", "authors/index.html"], "info"),
         (["posts/2/index.html", "p/12.html", "notes-3.html"], "warning"),
         (["landing-page-2.html", "about/index.html", "tagged.html"], "warning"),
@@ -408,7 +472,9 @@ def test_archives_do_not_hide_among_unlisted_pages(tmp_path: Path) -> None:
 # -- empty sitemaps, and feeds
 
 
-@pytest.mark.parametrize("name", ["sitemap.xml", "sitemap_index.xml", "feed.xml", "index of two"])
+@pytest.mark.parametrize(
+    "name", ["sitemap.xml", "sitemap_index.xml", "feed.xml", "index of two"]
+)
 async def test_a_site_without_any_url_is_an_error(name: str) -> None:
     """Where the only sitemaps are empty, search engines get nothing: that is an error."""
     async with serve_pages() as server:
@@ -421,7 +487,9 @@ async def test_a_site_without_any_url_is_an_error(name: str) -> None:
         body, path = bodies.get(name, urlset()), name.replace(" ", "-")
         server.pages |= {"/a.xml": urlset(), "/b.xml": urlset(), f"/{path}": body}
         server.pages["/robots.txt"] = f"Sitemap: {base}{path}\n".encode()
-        with await audit(base, options=OPTIONS, figures=FIGURES, select=["reading"]) as result:
+        with await audit(
+            base, options=OPTIONS, figures=FIGURES, select=["reading"]
+        ) as result:
             assert counts(result)["empty"][0] == "error"
 
 
@@ -450,7 +518,9 @@ async def test_feeds_of_an_index_are_no_tiny_sitemaps(kind: str) -> None:
         feed = feeds[kind].replace("HOST", base).encode()
         server.pages |= {f"/{name}": feed for name in names}
         server.pages["/main.xml"] = urlset(f"{base}a", f"{base}b")
-        server.pages["/index.xml"] = index(*(base + name for name in ["main.xml", *names]))
+        server.pages["/index.xml"] = index(
+            *(base + name for name in ["main.xml", *names])
+        )
         server.pages["/robots.txt"] = f"Sitemap: {base}index.xml\n".encode()
         chosen = ["index-tiny-children", "empty"]
         with await audit(base, options=OPTIONS, select=chosen) as result:

@@ -28,13 +28,16 @@ def list_names(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("step", "database"), [("insert", None), ("list", "kept.duckdb"), ("rule", "kept.duckdb")]
+    ("step", "database"),
+    [("insert", None), ("list", "kept.duckdb"), ("rule", "kept.duckdb")],
 )
 async def test_an_audit_that_is_cancelled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, database: str | None
 ) -> None:
     """The query is interrupted, the audit is cancelled, and its database is deleted."""
-    site, rules, temporary = (tmp_path / name for name in ("site", "rules", "temporary"))
+    site, rules, temporary = (
+        tmp_path / name for name in ("site", "rules", "temporary")
+    )
     for folder in (site, rules, temporary):
         folder.mkdir()
     (site / "robots.txt").write_text(f"Sitemap: {HOST}/s.xml")

@@ -26,7 +26,9 @@ def look_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def gate(request: web.Request) -> Any:
-    return web.Response(status=302, headers={"Location": f"/consent?back={request.path}"})
+    return web.Response(
+        status=302, headers={"Location": f"/consent?back={request.path}"}
+    )
 
 
 def language(request: web.Request) -> Any:
@@ -56,7 +58,9 @@ FEW = [(name, 3) for name in ("consent", "403", "503")]
 
 
 @pytest.mark.parametrize(("name", "number"), [*((name, 12) for name in GATES), *FEW])
-async def test_a_clean_site_behind_a_gate_is_not_accused(name: str, number: int) -> None:
+async def test_a_clean_site_behind_a_gate_is_not_accused(
+    name: str, number: int
+) -> None:
     """Consent, a language, a bot wall, a server that asks to wait or is down: no page is at fault.
 
     Where a server asks for an hour, nobody waits.
@@ -72,7 +76,10 @@ async def test_a_clean_site_behind_a_gate_is_not_accused(name: str, number: int)
             assert hits(result) == {}
             assert result.facts.pages.not_judged.keys() <= reasons
             said = {each.rule.code: each.reason for each in result.facts.not_run}
-            assert f"only 0 of {len(paths)} pages could be judged" in said["page-not-found"]
+            assert (
+                f"only 0 of {len(paths)} pages could be judged"
+                in said["page-not-found"]
+            )
 
 
 @pytest.mark.parametrize("status", [403, 503])
@@ -129,7 +136,9 @@ async def test_what_is_slow_or_fails_once() -> None:
             return page()
         return web.Response(status=500) if is_first else page()
 
-    paths = [f"{kind}/{number}" for number in range(4) for kind in ("slow", "fine", "broken")]
+    paths = [
+        f"{kind}/{number}" for number in range(4) for kind in ("slow", "fine", "broken")
+    ]
     answers = {path: page() if path.startswith("fine") else begin for path in paths}
     async with serve_pages(**answers) as server:
         publish(server, *paths)
@@ -146,17 +155,23 @@ async def test_a_redirect_to_https_in_front_of_all(
     certificate = write_certificate(tmp_path / "localhost.pem")
     believe(monkeypatch, certificate)
     paths = [f"p/{number}" for number in range(6)]
-    async with serve_pages(make_server_context(certificate)) as site, serve_pages() as front:
+    async with (
+        serve_pages(make_server_context(certificate)) as site,
+        serve_pages() as front,
+    ):
         site.base = site.base.replace("127.0.0.1", "localhost")
         publish(site, *paths)
         site.pages |= {
-            f"/{path}": page(f"<link rel=canonical href={site.base}{path}>") for path in paths
+            f"/{path}": page(f"<link rel=canonical href={site.base}{path}>")
+            for path in paths
         }
         front.default = lambda request: web.Response(
             status=301, headers={"Location": f"{site.base}{request.path[1:]}"}
         )
         ports = tuple(urlsplit(server.base).port or 0 for server in (site, front))
-        options = attrs.evolve(OPTIONS, allow_networks=("127.0.0.0/8",), allow_ports=ports)
+        options = attrs.evolve(
+            OPTIONS, allow_networks=("127.0.0.0/8",), allow_ports=ports
+        )
         asked = front.base.replace("127.0.0.1", host)
         with await judge(asked, options=options, select=["pages", "hosts"]) as result:
             assert hits(result) == {}

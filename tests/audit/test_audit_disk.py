@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 OUTPUTS = {
-    "--database": ("d.duckdb", "make room on its disk, or name a database on another disk"),
+    "--database": (
+        "d.duckdb",
+        "make room on its disk, or name a database on another disk",
+    ),
     "--output": ("r.html", "cannot write to"),
     "--hits": ("h.csv", "cannot write to"),
     "--write-baseline": ("b.json", "cannot write to"),
@@ -37,7 +40,9 @@ sys.exit(main(sys.argv[1:]))
 
 def write_site(folder: Path, urls: int) -> Path:
     (folder / "robots.txt").write_text(f"Sitemap: {HOST}/s.xml")
-    records = "".join(page(f"/{number * number}?sid={number}#{number}") for number in range(urls))
+    records = "".join(
+        page(f"/{number * number}?sid={number}#{number}") for number in range(urls)
+    )
     (folder / "s.xml").write_bytes(urlset(records))
     return folder
 
@@ -53,7 +58,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of half a megabyte, where the system lets us mount one."""
     mount, unmount = shutil.which("mount"), shutil.which("umount")
     if sys.platform != "linux" or not mount or not unmount:
-        pytest.skip("no tmpfs, the small disk of this test: run it on Linux, with mount")
+        pytest.skip(
+            "no tmpfs, the small disk of this test: run it on Linux, with mount"
+        )
     command = [mount, "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(tmp_path)]
     if subprocess.run(command, check=False, capture_output=True).returncode:
         pytest.skip("no right to mount a small disk: run it as root")
@@ -67,14 +74,22 @@ def check_failure(done: subprocess.CompletedProcess[str], words: str) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="no RLIMIT_FSIZE as on Linux: run it there")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="no RLIMIT_FSIZE as on Linux: run it there"
+)
 @pytest.mark.parametrize("option", OUTPUTS)
 def test_a_file_that_cannot_grow(tmp_path: Path, option: str) -> None:
     """Each output that cannot grow is one line and exit code 1; no part of it stays behind."""
     place = tmp_path / "place"
     place.mkdir()
     name, words = OUTPUTS[option]
-    arguments = ["audit", str(write_site(tmp_path, 900)), "-q", option, str(place / name)]
+    arguments = [
+        "audit",
+        str(write_site(tmp_path, 900)),
+        "-q",
+        option,
+        str(place / name),
+    ]
     arguments += [] if option == "--output" else ["-o", "-"]
     done = run_code(LIMITED, tmp_path, *arguments)
     check_failure(done, words)

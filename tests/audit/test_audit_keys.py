@@ -14,9 +14,33 @@ from sitemapreader.audit.database import AuditDatabase
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-HOSTS = ("https://e.org", "http://www.e.org:8080", "https://E.org", "https://e.org:443", "http://a")
+HOSTS = (
+    "https://e.org",
+    "http://www.e.org:8080",
+    "https://E.org",
+    "https://e.org:443",
+    "http://a",
+)
 PARTS = (
-    *("a", "B", "0", "/", "//", "/.", "..", "?", "&", "=", "#", "+", "~", ";", ".html", " ", "é"),
+    *(
+        "a",
+        "B",
+        "0",
+        "/",
+        "//",
+        "/.",
+        "..",
+        "?",
+        "&",
+        "=",
+        "#",
+        "+",
+        "~",
+        ";",
+        ".html",
+        " ",
+        "é",
+    ),
     *("%C3%A9", "%c3%a9", "%E9", "%41", "%2F", "%20", "%", "%zz", "[", "|"),
 )
 URLS = st.builds(
@@ -42,4 +66,7 @@ def test_keys_by_columns_are_keys(database: AuditDatabase, urls: list[str]) -> N
         path = url.partition("://")[2].partition("/")[2]
         assert key == url_key(url)
         assert other is None or (other != url and not simple)
-        assert not (simple and (set(path) & set("?#;%+& ") or "//" in path or path != path.lower()))
+        assert not (
+            simple
+            and (set(path) & set("?#;%+& ") or "//" in path or path != path.lower())
+        )

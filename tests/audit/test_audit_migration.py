@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp import web
-from page_audits import WORDS, build, finding_of, fix_name, hits, judge, list_pages, page, publish
+from page_audits import (
+    WORDS,
+    build,
+    finding_of,
+    fix_name,
+    hits,
+    judge,
+    list_pages,
+    page,
+    publish,
+)
 from serving import answer, serve_pages
 
 from sitemapreader.audit import AuditOptions, audit
@@ -61,7 +71,9 @@ async def test_old_urls_are_to_lead_to_listed_pages() -> None:
         def soft(request: web.Request) -> Any:
             if request.path.startswith("/d/"):
                 return answers["d/1"]
-            return answers["b/soft"] if "/b/" in request.path else web.Response(status=404)
+            return (
+                answers["b/soft"] if "/b/" in request.path else web.Response(status=404)
+            )
 
         server.default = soft
         publish(server, "", "fine/1", "fine/2")
@@ -91,10 +103,15 @@ async def test_old_urls_are_to_lead_to_listed_pages() -> None:
             assert folders["a/"] == [3, 0, 3, 0, 0]
             assert folders["b/"] == [3, 1, 0, 1, 0]
             assert f"| `{start}b/` | 3 | 1 | 0 | 1 | 0 |" in result.format("markdown")
-            assert f"{start}b/".ljust(50) + "          3          1" in result.format("text")
+            assert f"{start}b/".ljust(50) + "          3          1" in result.format(
+                "text"
+            )
             html = result.format("html")
             assert "All 13 old URLs were visited, and 13 could be judged." in html
-            assert f'<th scope="row" class="url">{start}b/</th><td>3</td><td>1</td>' in html
+            assert (
+                f'<th scope="row" class="url">{start}b/</th><td>3</td><td>1</td>'
+                in html
+            )
 
 
 @pytest.mark.parametrize("kind", ["sitemap", "table", "url"])
@@ -131,7 +148,8 @@ async def test_an_old_site_that_is_read_in_part(tmp_path: Path) -> None:
     async with serve_pages(new=page()) as server:
         publish(server, "new")
         children = "".join(
-            f"<sitemap><loc>{server.base}{name}.xml</loc></sitemap>" for name in ("there", "none")
+            f"<sitemap><loc>{server.base}{name}.xml</loc></sitemap>"
+            for name in ("there", "none")
         )
         site = build(
             tmp_path,
@@ -157,7 +175,9 @@ async def test_a_sample_of_old_urls_gives_rates() -> None:
         old = [f"{server.base}p/{number}" for number in range(200)]
         # a slow machine does not make a page slow, which would be asked for again
         figures = AuditOptions(slow_page_seconds=60)
-        with await judge(server.base, 50, was=old, select=WAS, figures=figures, **named) as result:
+        with await judge(
+            server.base, 50, was=old, select=WAS, figures=figures, **named
+        ) as result:
             rate = finding_of(result, "was-lost").rate
             assert (rate.judged, rate.population) == (50, 200)
             assert rate.low < 0.5 < rate.high
@@ -173,7 +193,10 @@ async def test_old_urls_of_several_folders() -> None:
     Without `was` the report says what to give; `pages=0` would ask for none, and is refused.
     """
     old = [f"{folder}/{number}" for folder in "ab" for number in range(4)]
-    answers: dict[str, Any] = {"": page(), **dict.fromkeys(old, answer(302, Location="/"))}
+    answers: dict[str, Any] = {
+        "": page(),
+        **dict.fromkeys(old, answer(302, Location="/")),
+    }
     async with serve_pages(**answers) as server:
         publish(server, "")
         urls = [server.base + path for path in old]
@@ -230,7 +253,9 @@ async def test_a_staging_site_answers_for_old_urls() -> None:
         )
         hosts = {live.base.rstrip("/"): staging.base.rstrip("/")}
         was = f"{live.base}sitemap.xml"
-        with await judge(live.base, None, was=was, select=WAS, map_hosts=hosts) as result:
+        with await judge(
+            live.base, None, was=was, select=WAS, map_hosts=hosts
+        ) as result:
             assert hits(result) == {"was-lost": [("old", "404")]}
             assert result.facts.urls == 1
         assert set(live.times) == {"/sitemap.xml"}
@@ -246,10 +271,17 @@ async def test_a_staging_site_answers_for_old_urls() -> None:
         ([], "the list of old URLs has no URL"),
     ],
 )
-async def test_an_old_site_without_urls_is_refused(tmp_path: Path, was: Any, message: str) -> None:
+async def test_an_old_site_without_urls_is_refused(
+    tmp_path: Path, was: Any, message: str
+) -> None:
     """What has no old URL is wrong usage, and nothing of the new site is asked for."""
-    build(tmp_path, **{"empty.csv": "a,b\n", "empty.xml": list_pages("https://a.example/")})
+    build(
+        tmp_path,
+        **{"empty.csv": "a,b\n", "empty.xml": list_pages("https://a.example/")},
+    )
     async with serve_pages() as server:
         with pytest.raises(AuditInputError, match=message):
-            await audit(server.base, was=tmp_path / was if isinstance(was, str) else was)
+            await audit(
+                server.base, was=tmp_path / was if isinstance(was, str) else was
+            )
         assert not server.times

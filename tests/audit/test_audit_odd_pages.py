@@ -14,9 +14,38 @@ if TYPE_CHECKING:
 
 BASE = "https://example.org/"
 NAMES = (
-    *("plain", "two words", "caf\u00e9", "cafe\u0301", "\u96ea", "\U0001f98a", "a&b=c;d", "x+y"),
-    *("100%", "%41", "what?", "no#1", "a:b", "@", "~tilde", "'single'", '"double"', "<b>", "-dash"),
-    *("back\\slash", "line\nbreak", "tab\there", "\x1b[31mred", "\u202eabc", "UPPER", "a" * 200),
+    *(
+        "plain",
+        "two words",
+        "caf\u00e9",
+        "cafe\u0301",
+        "\u96ea",
+        "\U0001f98a",
+        "a&b=c;d",
+        "x+y",
+    ),
+    *(
+        "100%",
+        "%41",
+        "what?",
+        "no#1",
+        "a:b",
+        "@",
+        "~tilde",
+        "'single'",
+        '"double"',
+        "<b>",
+        "-dash",
+    ),
+    *(
+        "back\\slash",
+        "line\nbreak",
+        "tab\there",
+        "\x1b[31mred",
+        "\u202eabc",
+        "UPPER",
+        "a" * 200,
+    ),
     *("trailing .", os.fsdecode(b"\xff\xfe")),
 )
 
@@ -26,7 +55,10 @@ async def test_names_of_every_kind(tmp_path: Path) -> None:
     texts = {f"{name}.html": page() for name in NAMES}
     texts |= {f"in {name}/index.html": page() for name in NAMES}
     quoted = [quote(os.fsencode(name)) for name in NAMES]
-    listed = [*(f"{name}.html" for name in quoted), *(f"in%20{name}/" for name in quoted)]
+    listed = [
+        *(f"{name}.html" for name in quoted),
+        *(f"in%20{name}/" for name in quoted),
+    ]
     site = build(tmp_path, **texts, **{"sitemap.xml": list_pages(BASE, *listed)})
     with await judge(site, None) as result:
         assert hits(result) == {}

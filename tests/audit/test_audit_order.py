@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from sitemapreader.fetch import StoredResponse
 
 SITEMAPS = tuple(f"{HOST}/{name}.xml" for name in "abc")
-HOSTS = (HOST, HOST.replace("https", "http"), HOST.replace("://", "://www."), HOST.upper())
+HOSTS = (
+    HOST,
+    HOST.replace("https", "http"),
+    HOST.replace("://", "://www."),
+    HOST.upper(),
+)
 FOLDERS = ("", "a", "A", "a/b", "%61", "ü", "a/./b")
 ENDS = ("", "/", "//", "?sid=1", "?utm_source=x", "/?utm_medium=y", "#f")
 
@@ -57,7 +62,9 @@ def make_pages(seed: int) -> dict[str, bytes]:
 
     def make_record() -> str:
         day = f"2026-10-0{choose(range(1, 4))}"
-        links = "".join(link(code, make_url()) for code in choose([(), (), ("de", "en"), ("de",)]))
+        links = "".join(
+            link(code, make_url()) for code in choose([(), (), ("de", "en"), ("de",)])
+        )
         return page(make_url(), day, links)
 
     robots = "".join(f"Sitemap: {url}\n" for url in SITEMAPS)
@@ -67,7 +74,9 @@ def make_pages(seed: int) -> dict[str, bytes]:
     return pages
 
 
-async def audit_in_order(seed: int, order: Sequence[str], baseline: Path | None) -> Audit:
+async def audit_in_order(
+    seed: int, order: Sequence[str], baseline: Path | None
+) -> Audit:
     return await audit(
         f"{HOST}/",
         fetcher=OrderedFetcher(make_pages(seed), order),

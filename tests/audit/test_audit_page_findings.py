@@ -10,11 +10,23 @@ from typing import Any
 import attrs
 import pytest
 from aiohttp import web
-from page_audits import FIGURES, WORDS, build, finding_of, hits, judge, list_pages, page, publish
+from page_audits import (
+    FIGURES,
+    WORDS,
+    build,
+    finding_of,
+    hits,
+    judge,
+    list_pages,
+    page,
+    publish,
+)
 from serving import answer, serve_pages
 
 BASE = "https://example.org/"
-FINE: dict[str, Any] = {f"fine/{number}": page(text=f"{WORDS} {number}") for number in range(8)}
+FINE: dict[str, Any] = {
+    f"fine/{number}": page(text=f"{WORDS} {number}") for number in range(8)
+}
 
 
 async def test_the_status_of_a_redirect_is_told() -> None:
@@ -42,7 +54,12 @@ async def test_the_status_of_a_redirect_is_told() -> None:
         "broken": "301 500",
         "hop": f"301 302 to {server.base}fine/1 which is listed",
     }
-    assert [path for path, _ in found["page-error"]] == ["broken", "circle", "mail", "nowhere"]
+    assert [path for path, _ in found["page-error"]] == [
+        "broken",
+        "circle",
+        "mail",
+        "nowhere",
+    ]
 
 
 async def test_soft_errors_of_one_section() -> None:
@@ -55,7 +72,9 @@ async def test_soft_errors_of_one_section() -> None:
         script = f"<script>var nonce = 'n{next(nonces)}'</script>"
         return page(script, f"Sorry, we no longer have this. {WORDS}")
 
-    shop = {f"shop/{number}": page(text=f"{WORDS} thing {number}") for number in range(4)}
+    shop = {
+        f"shop/{number}": page(text=f"{WORDS} thing {number}") for number in range(4)
+    }
     gone = [f"shop/gone{number}" for number in range(5)]
     async with serve_pages(**FINE, **shop) as server:
         server.default = say_no
@@ -74,7 +93,8 @@ async def test_a_site_that_answers_no_made_up_path() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["Loading the application, one moment", "This is not available in your country"]
+    "said",
+    ["Loading the application, one moment", "This is not available in your country"],
 )
 async def test_pages_that_are_made_in_the_browser(said: str) -> None:
     """Where a section has the words of a made-up page, what is one error page is not known.
@@ -83,9 +103,14 @@ async def test_pages_that_are_made_in_the_browser(said: str) -> None:
     """
     code = "page-soft-404"
     shell = page(text=said)
-    start = {"app/help": page(text=f"{WORDS} help"), "app/about": page(text=f"{WORDS} about")}
+    start = {
+        "app/help": page(text=f"{WORDS} help"),
+        "app/about": page(text=f"{WORDS} about"),
+    }
     async with serve_pages(**FINE, **start) as server:
-        server.default = lambda request: shell if request.path.startswith("/app/") else None
+        server.default = lambda request: (
+            shell if request.path.startswith("/app/") else None
+        )
         publish(server, *FINE, *start, *(f"app/{number}" for number in range(6)))
         with await judge(server.base) as result:
             assert hits(result) == {}
@@ -94,7 +119,13 @@ async def test_pages_that_are_made_in_the_browser(said: str) -> None:
         assert reasons.pop(code) == f"{why} pages or all are errors"
         lost = page(text="Lost")
         server.default = lambda request: shell if "/app/" in request.path else lost
-        publish(server, *FINE, *start, *(f"app/{number}" for number in range(6)), "fine/sold")
+        publish(
+            server,
+            *FINE,
+            *start,
+            *(f"app/{number}" for number in range(6)),
+            "fine/sold",
+        )
         with await judge(server.base) as result:
             assert hits(result) == {code: [("fine/sold", "")]}
             assert finding_of(result, code).doubt == f"{why} pages or all are errors"
@@ -133,9 +164,15 @@ async def test_the_file_to_mend_is_known(tmp_path: Path) -> None:
     """In a built folder each finding about what a page says has its HTML file and line."""
     texts = {f"a/{number}.html": page() for number in range(9)}
     texts |= {
-        "noindex.html": page("\n<meta charset=utf-8>\n<meta name=robots content='noindex'>"),
-        "other.html": page("\n<link rel=icon href=x>\n\n<link rel=canonical href=/a/1>"),
-        "two.html": page("<link rel=canonical href=/a/1>\n<link rel=canonical href=/a/2>"),
+        "noindex.html": page(
+            "\n<meta charset=utf-8>\n<meta name=robots content='noindex'>"
+        ),
+        "other.html": page(
+            "\n<link rel=icon href=x>\n\n<link rel=canonical href=/a/1>"
+        ),
+        "two.html": page(
+            "<link rel=canonical href=/a/1>\n<link rel=canonical href=/a/2>"
+        ),
         "refresh.html": page("\n<meta http-equiv=refresh content='0; url=/a/2'>"),
         "header.html": page(),
         "unlisted.html": page(),
@@ -143,7 +180,9 @@ async def test_the_file_to_mend_is_known(tmp_path: Path) -> None:
         "_headers": "/header\n  X-Robots-Tag: noindex\n",
     }
     listed = [
-        name.removesuffix(".html") for name in texts if name not in ("_headers", "unlisted.html")
+        name.removesuffix(".html")
+        for name in texts
+        if name not in ("_headers", "unlisted.html")
     ]
     site = build(tmp_path, **texts, **{"sitemap.xml": list_pages(BASE, *listed)})
     with await judge(site, None) as result:
@@ -206,7 +245,9 @@ async def test_languages_that_pages_name() -> None:
         with await judge(server.base, 0, select=["hreflang"]) as result:
             assert result.findings == result.facts.passed == []
             (reason,) = {each.reason for each in result.facts.not_run}
-        assert reason.startswith("no sitemap has links to other languages: visit pages with")
+        assert reason.startswith(
+            "no sitemap has links to other languages: visit pages with"
+        )
 
 
 async def test_the_file_that_names_a_language(tmp_path: Path) -> None:
@@ -219,7 +260,11 @@ async def test_the_file_that_names_a_language(tmp_path: Path) -> None:
     with await judge(site, None, select=["hreflang-no-return-link"]) as result:
         (finding,) = result.findings
         (hit,) = finding.examples
-    assert (hit.url, Path(hit.file).name, hit.file_line) == (f"{BASE}en/one", "one.html", 2)
+    assert (hit.url, Path(hit.file).name, hit.file_line) == (
+        f"{BASE}en/one",
+        "one.html",
+        2,
+    )
 
 
 async def test_a_page_answers_for_a_sitemap() -> None:
@@ -228,7 +273,9 @@ async def test_a_page_answers_for_a_sitemap() -> None:
     async with serve_pages(**answers) as server:
         publish(server)
         link = '<xhtml:link rel="alternate" hreflang="{}" href="{}"/>'
-        links = link.format("en", f"{server.base}a") + link.format("de", f"{server.base}b")
+        links = link.format("en", f"{server.base}a") + link.format(
+            "de", f"{server.base}b"
+        )
         text = (
             '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" '
             'xmlns:xhtml="http://www.w3.org/1999/xhtml">'
@@ -238,7 +285,9 @@ async def test_a_page_answers_for_a_sitemap() -> None:
             text=text, content_type="application/xml"
         )
         for pages, count in ((0, 1), ("all", 0)):
-            with await judge(server.base, pages, select=["hreflang-no-return-link"]) as result:
+            with await judge(
+                server.base, pages, select=["hreflang-no-return-link"]
+            ) as result:
                 assert len(result.findings) == count
         with await judge(server.base, select=["hreflang"]) as result:
             assert result.facts.alternates == 2

@@ -96,7 +96,11 @@ async def test_each_rule_hits_what_is_planted() -> None:
                 "lastmod-false": [("dated", "2026-02-01, the page says 2026-01-01")],
             }
             tally = result.facts.pages
-            assert (tally.visited, tally.judged, tally.exact) == (tally.listed, tally.listed, True)
+            assert (tally.visited, tally.judged, tally.exact) == (
+                tally.listed,
+                tally.listed,
+                True,
+            )
             assert all(finding.rate is None for finding in result.findings)
 
 
@@ -122,7 +126,9 @@ async def test_a_sample_gives_rates() -> None:
             html = result.format("html")
             assert "60 of 300 pages were visited, and 60 could be judged." in html
             assert f"{100 * finding.rate.share:.2g}% (" in result.format("text")
-        asked = sum(count for path, count in server.times.items() if path.startswith("/p/"))
+        asked = sum(
+            count for path, count in server.times.items() if path.startswith("/p/")
+        )
         assert asked <= 67
         assert server.most_at_once <= OPTIONS.per_host
         server.requested.clear()
@@ -134,13 +140,17 @@ async def test_a_sample_has_parts_for_each_sitemap(tmp_path: Path) -> None:
     """Sitemaps that share a folder are sampled each by its size, as the walk finds them."""
     base = "https://example.org/"
     texts = {
-        f"{name}.xml": list_pages(base, *(f"p/{name}{number}" for number in range(size)))
+        f"{name}.xml": list_pages(
+            base, *(f"p/{name}{number}" for number in range(size))
+        )
         for name, size in (("a", 90), ("b", 30))
     }
     named = "".join(f"Sitemap: {base}{name}\n" for name in texts)
     site = build(tmp_path, **texts, **{"robots.txt": named})
     with await judge(site, 40) as result:
-        parts = result.sql("SELECT size, count(*) FROM sample GROUP BY stratum, size ORDER BY ALL")
+        parts = result.sql(
+            "SELECT size, count(*) FROM sample GROUP BY stratum, size ORDER BY ALL"
+        )
         assert parts.fetchall() == [(30, 10), (90, 30)]
 
 
@@ -194,7 +204,9 @@ async def test_no_page_is_visited_without_being_asked() -> None:
 
 async def test_a_folder_that_is_disallowed_is_not_spoken_for() -> None:
     """What the other pages show holds for the others only."""
-    names = [f"{folder}/{number}" for folder in ("open", "private") for number in range(30)]
+    names = [
+        f"{folder}/{number}" for folder in ("open", "private") for number in range(30)
+    ]
     async with serve_pages(**dict.fromkeys(names, page())) as server:
         publish(server, *names, robots="User-agent: *\nDisallow: /private/")
         with await judge(server.base, "all") as result:
@@ -213,16 +225,23 @@ async def test_what_is_not_visited_says_nothing(tmp_path: Path) -> None:
     Where a crawl file and a visit disagree, the visit counts.
     """
     async with serve_pages(**{"page": page(), "private/x": page()}) as server:
-        publish(server, "page", "private/x", robots="User-agent: *\nDisallow: /private/")
+        publish(
+            server, "page", "private/x", robots="User-agent: *\nDisallow: /private/"
+        )
         crawl = tmp_path / "crawl.csv"
         crawl.write_text(f"Address,Status Code\n{server.base}page,404\n")
         with await judge(server.base, urls=crawl) as result:
             assert hits(result) == {}
             assert result.facts.pages.not_judged == {"robots": 1}
         assert "/private/x" not in server.times
-        with await judge(server.base, figures=attrs.evolve(FIGURES, page_seconds=0)) as result:
+        with await judge(
+            server.base, figures=attrs.evolve(FIGURES, page_seconds=0)
+        ) as result:
             said = {each.rule.code: each.reason for each in result.facts.not_run}
-            assert said["page-gone"] == "only 0 of 1 pages could be judged (robots 1, time 1)"
+            assert (
+                said["page-gone"]
+                == "only 0 of 1 pages could be judged (robots 1, time 1)"
+            )
         with await judge(server.base, None, urls=crawl) as result:
             assert hits(result) == {"page-not-found": [("page", "404")]}
 
@@ -242,7 +261,8 @@ async def test_a_built_folder_is_judged_by_its_pages(tmp_path: Path) -> None:
         "de/404.html": page(),
         "500.html": page(),
         **dict.fromkeys(
-            ("own/index.html", "copy/index.html"), page(f"<link rel=canonical href={base}own>")
+            ("own/index.html", "copy/index.html"),
+            page(f"<link rel=canonical href={base}own>"),
         ),
         "_redirects": "/old /a/1 301\n",
         "robots.txt": f"User-agent: *\nDisallow: /private/\nSitemap: {base}sitemap.xml\n",
@@ -256,7 +276,10 @@ async def test_a_built_folder_is_judged_by_its_pages(tmp_path: Path) -> None:
             "page-noindex": [("hidden", "")],
             "page-redirects": [("old", f"301 to {base}a/1 which is listed")],
             "page-soft-404": [("404.html", "")],
-            "page-unlisted": [("own/", "own/index.html"), ("unlisted.html", "unlisted.html")],
+            "page-unlisted": [
+                ("own/", "own/index.html"),
+                ("unlisted.html", "unlisted.html"),
+            ],
         }
     with await judge(site, 0) as result:
         assert hits(result) == {}
@@ -265,13 +288,16 @@ async def test_a_built_folder_is_judged_by_its_pages(tmp_path: Path) -> None:
         assert finding_of(result, "page-missing").severity == "warning"
     for number in range(10):
         (site / f"a/{number}.html").unlink()
-    (site / "sitemap.xml").write_text(list_pages(base, *(f"b/{number}" for number in range(99))))
+    (site / "sitemap.xml").write_text(
+        list_pages(base, *(f"b/{number}" for number in range(99)))
+    )
     with await judge(site, None) as result:
         assert "files for 0 of 99 URLs" in result.facts.not_run[0].reason
 
 
 @pytest.mark.parametrize(
-    ("canonicals", "severity"), [(("b",), "error"), (("A",), "warning"), (("a", "A"), "error")]
+    ("canonicals", "severity"),
+    [(("b",), "error"), (("A",), "warning"), (("a", "A"), "error")],
 )
 async def test_how_much_a_canonical_differs(
     tmp_path: Path, canonicals: tuple[str, ...], severity: str
@@ -279,7 +305,11 @@ async def test_how_much_a_canonical_differs(
     """Another page is an error, as are two; another spelling of this one is a warning."""
     base = "https://example.org/"
     links = "".join(f"<link rel=canonical href={base}{path}>" for path in canonicals)
-    texts = {"a.html": page(links), "b.html": page(), "sitemap.xml": list_pages(base, "a", "b")}
+    texts = {
+        "a.html": page(links),
+        "b.html": page(),
+        "sitemap.xml": list_pages(base, "a", "b"),
+    }
     code = "page-canonical-elsewhere"
     with await judge(build(tmp_path, **texts), None, select=[code]) as result:
         assert [each.severity for each in result.findings] == [severity]
@@ -291,8 +321,16 @@ async def test_a_sitemap_that_nothing_names(tmp_path: Path) -> None:
     Below a path it is a note, for the host's robots.txt is not in the folder.
     """
     base = "https://example.org/"
-    texts = {f"{folder}/{number}.html": page() for folder in ("a", "de") for number in range(5)}
-    texts |= {"lone.html": page(), "search.html": page(), "assets/sitemap-icon.xml": "<svg/>"}
+    texts = {
+        f"{folder}/{number}.html": page()
+        for folder in ("a", "de")
+        for number in range(5)
+    }
+    texts |= {
+        "lone.html": page(),
+        "search.html": page(),
+        "assets/sitemap-icon.xml": "<svg/>",
+    }
     de = list_pages(base, *(f"de/{number}" for number in range(5)))
     site = build(
         tmp_path,
@@ -313,7 +351,9 @@ async def test_a_sitemap_that_nothing_names(tmp_path: Path) -> None:
     (site / "de/sitemap-copy.xml").unlink()
     for path in (site / "sitemap.xml", site / "de/sitemap.xml"):
         path.write_text(path.read_text().replace(base, f"{base}docs/"))
-    with await judge(site, None, select=["sitemap-unnamed"], base_url=f"{base}docs/") as result:
+    with await judge(
+        site, None, select=["sitemap-unnamed"], base_url=f"{base}docs/"
+    ) as result:
         assert hits(result) == {"sitemap-unnamed": [("docs/de/sitemap.xml", "5 pages")]}
         assert finding_of(result, "sitemap-unnamed").severity == "info"
 
@@ -344,12 +384,28 @@ async def test_a_crawl_file_is_judged_without_a_request(tmp_path: Path) -> None:
     A status that is no number of three digits says nothing. What no crawl says has not passed.
     """
     base = "https://example.org/"
-    listed = ("a", "lost", "old", "away", "hidden", "other", "wait", "blocked", "unknown", "gone")
+    listed = (
+        "a",
+        "lost",
+        "old",
+        "away",
+        "hidden",
+        "other",
+        "wait",
+        "blocked",
+        "unknown",
+        "gone",
+    )
     strange = ("\u00b2", "9" * 5_000, "65536", "-1", "1e3", "404 Not Found")
     names = [f"p{number}" for number in range(len(strange))]
-    site = build(tmp_path / "site", **{"sitemap.xml": list_pages(base, *listed, *names)})
+    site = build(
+        tmp_path / "site", **{"sitemap.xml": list_pages(base, *listed, *names)}
+    )
     crawl = tmp_path / "frog.csv"
-    rows = [f"{base}{name},,{status},,,,\n" for name, status in zip(names, strange, strict=True)]
+    rows = [
+        f"{base}{name},,{status},,,,\n"
+        for name, status in zip(names, strange, strict=True)
+    ]
     crawl.write_text(FROG.replace("{0}", base) + "".join(rows), encoding="utf-8")
     with await judge(site, 0, urls=crawl, select=["pages", "missing-url"]) as result:
         assert hits(result) == {
@@ -364,4 +420,7 @@ async def test_a_crawl_file_is_judged_without_a_request(tmp_path: Path) -> None:
         assert not result.facts.pages.exact
         left_out = {each.rule.code: each.reason for each in result.facts.not_run}
         for code in ("page-soft-404", "page-slow", "page-hreflang-differs"):
-            assert left_out[code] == "a crawl does not report this: visit pages with `pages`"
+            assert (
+                left_out[code]
+                == "a crawl does not report this: visit pages with `pages`"
+            )

@@ -61,14 +61,19 @@ def test_tables_of_what_a_site_has() -> None:
     pair = {"page": "en", "target": "de", "pages": 200, "links": 160, "returned": 150}
     own = {**pair, "target": "en", "links": 200, "returned": 200}
     months = [make_month("2026-10", 1_250, 3, 0), make_month("2026-12", 8, 0, 8)]
-    facts = make_facts(urls=800, sections=sections, languages=[Row(own), Row(pair)], months=months)
+    facts = make_facts(
+        urls=800, sections=sections, languages=[Row(own), Row(pair)], months=months
+    )
     report = render("html", [], facts)
     assert ">/shop/</th><td>400</td><td>50.0%</td>" in report
     assert ">cdn.e.org/img/</th><td>100</td><td>12.5%</td>" in report
-    row = '<th scope="row">en → de</th><td>200</td><td>160</td><td>150</td><td>75.0%</td>'
+    row = (
+        '<th scope="row">en → de</th><td>200</td><td>160</td><td>150</td><td>75.0%</td>'
+    )
     assert report.count('<th scope="row">en →') == report.count(row) == 1
     year = re.search(
-        r'<th scope="row">2026</th>(<td></td>)*<td class="m4">1,250 <b>=</b></td>(.*)', report
+        r'<th scope="row">2026</th>(<td></td>)*<td class="m4">1,250 <b>=</b></td>(.*)',
+        report,
     )
     assert year is not None
     assert year[2] == '<td></td><td class="m1">8 <b>+</b></td></tr>'
@@ -90,7 +95,11 @@ def test_documents_are_indented(site_report: str) -> None:
 def site_report() -> str:
     """Write the report of a few documents, of which one host has most."""
     site = "https://e.org"
-    probe: dict[str, Any] = {"status": "skipped", "reason": "http-status", "http_status": 404}
+    probe: dict[str, Any] = {
+        "status": "skipped",
+        "reason": "http-status",
+        "http_status": 404,
+    }
     documents = [
         make_document(f"{site}/robots.txt", role="robots"),
         make_document(f"{site}/index.xml", f"{site}/robots.txt", depth=1),
@@ -197,7 +206,9 @@ def test_nothing_is_loaded() -> None:
     reader = read(report)
     names = {name for name, _ in reader.attributes}
     assert not {name for name in names if name.startswith("on")}
-    assert names.isdisjoint({"src", "srcset", "style", "action", "background", "xlink:href"})
+    assert names.isdisjoint(
+        {"src", "srcset", "style", "action", "background", "xlink:href"}
+    )
     links = set(reader.find_values("href"))
     outside = {link for link in links if not link.startswith("#")}
     rules = (each.rule for each in audits.audit_shop().findings)
@@ -208,7 +219,9 @@ def test_nothing_is_loaded() -> None:
 def test_elements_are_closed_and_ids_given_once() -> None:
     """Each element that has an end tag is ended in its order; rows of documents need none."""
     stack: list[str] = []
-    report = re.sub(r"(?s)<table class=\"sortable documents\">.*?</table>", "", write_shop())
+    report = re.sub(
+        r"(?s)<table class=\"sortable documents\">.*?</table>", "", write_shop()
+    )
     ids = read(report).find_values("id")
     assert len(ids) == len(set(ids))
     report = re.sub(r"(?s)<(style|script)>.*?</\1>", "", report)
@@ -251,9 +264,13 @@ def test_rules_that_were_not_run_have_their_reason() -> None:
     rule = make_rule("orphan-url", title="URLs that nothing else knows")
     not_run = (leave_out(rule, "no list of known URLs: give one with --urls"),)
     document = make_document(f"{audits.SITE}/s.xml", format="urlset")
-    broken = (leave_out(make_rule("mine"), "Binder Error: no column <x>", is_error=True),)
+    broken = (
+        leave_out(make_rule("mine"), "Binder Error: no column <x>", is_error=True),
+    )
     report = render(
-        "html", [], make_facts(not_run=not_run + broken, complete=False, documents=[document])
+        "html",
+        [],
+        make_facts(not_run=not_run + broken, complete=False, documents=[document]),
     )
     assert "No list of known URLs: give one with --urls" in report
     assert "Binder Error: no column &lt;x&gt;" in report
@@ -275,17 +292,29 @@ def test_hits_that_a_baseline_has_not() -> None:
 def test_what_lists_all_is_said_of_the_same_command() -> None:
     """No report knows the options of its run, so it names only those to add; not the source."""
     report = render("html", [make_finding(count=99, severity="info")], make_facts())
-    assert "the same command with <code>--select url-fragment --hits hits.csv</code>" in report
+    assert (
+        "the same command with <code>--select url-fragment --hits hits.csv</code>"
+        in report
+    )
     assert '<details class="finding info" data-kind="info">' in report
 
 
 def test_sources_that_are_no_addresses_are_no_links() -> None:
     """A rule of the user's own may name a book, or something that a browser should not open."""
     address = "https://e.org/rules"
-    sources = ("page 7", "javascript://e.org/%0aalert(1)", "http://[", "data:text/html,x", address)
+    sources = (
+        "page 7",
+        "javascript://e.org/%0aalert(1)",
+        "http://[",
+        "data:text/html,x",
+        address,
+    )
     finding = make_finding(rule=make_rule(sources=sources))
     reader = read(render("html", [finding], make_facts()))
-    assert [link for link in reader.find_values("href") if link[0] != "#"] == ["data:,", address]
+    assert [link for link in reader.find_values("href") if link[0] != "#"] == [
+        "data:,",
+        address,
+    ]
     assert any("javascript://e.org/%0aalert(1)" in text for text in reader.texts)
 
 
@@ -325,7 +354,9 @@ def test_begin_with_what_touches_most() -> None:
     findings[-2]["rule"]["category"] = Category.READING
     findings[-4]["rule"]["unit"] = "pages"
     ranked = figures.rank_findings(findings[::-1])
-    assert [each.rule.code for each in ranked] == [code for code, *_ in RANKED.values() if code]
+    assert [each.rule.code for each in ranked] == [
+        code for code, *_ in RANKED.values() if code
+    ]
 
 
 def test_what_a_sample_stands_for_is_shown() -> None:
@@ -364,7 +395,9 @@ def test_strangers_write_no_links_into_sarif(url: str, detail: str) -> None:
     hit = Row(url=url, detail=detail, document=url, line=1, file="", file_line=None)
     place = Row(document=url, count=3, line=1)
     finding = make_finding(count=3, examples=[hit], places=[place])
-    (result,) = json.loads(render("sarif", [finding], make_facts()))["runs"][0]["results"]
+    (result,) = json.loads(render("sarif", [finding], make_facts()))["runs"][0][
+        "results"
+    ]
     assert "evil.example" in result["message"]["text"]
     assert "](" not in result["message"]["text"]
 

@@ -29,7 +29,9 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Audit:
     """Audit a folder; its database is closed."""
     folder = tmp_path_factory.mktemp("site")
     urls = ["?utm_source=x", "b", "b", "a`b|c](x)"]
-    records = "".join(f"<url><loc>https://example.org/{url}</loc></url>" for url in urls)
+    records = "".join(
+        f"<url><loc>https://example.org/{url}</loc></url>" for url in urls
+    )
     (folder / "sitemap.xml").write_text(
         f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{records}</urlset>'
     )
@@ -50,7 +52,9 @@ def test_markdown_shows_strangers_in_code_spans(result: Audit) -> None:
 
 def test_markdown_fits_into_a_comment(result: Audit) -> None:
     """What is too long for GitHub is cut at a finding, and the cut is said."""
-    findings = [Row(result.findings[0], examples=result.findings[0].examples * 300)] * 40
+    findings = [
+        Row(result.findings[0], examples=result.findings[0].examples * 300)
+    ] * 40
     text = render("markdown", findings, result.facts)
     assert 30_000 < len(text) <= 60_200
     assert re.search(r"The details of \d+ more findings are left out here\.\n$", text)
@@ -73,7 +77,9 @@ def test_junit_counts(result: Audit) -> None:
     for fail_on in (Severity.ERROR, Severity.WARNING, Severity.INFO, None):
         root = fromstring(result.format("junit", fail_on))  # noqa: S314 (ours)
         failed = {
-            case.get("name") for case in root.iter("testcase") if case.find("failure") is not None
+            case.get("name")
+            for case in root.iter("testcase")
+            if case.find("failure") is not None
         }
         assert failed == {
             each.rule.code
@@ -85,7 +91,9 @@ def test_junit_counts(result: Audit) -> None:
             assert [*element.attrib] == attributes.split()
             assert {child.tag for child in element} <= {*children.split()}
         cases = sum(int(suite.get("tests", 0)) for suite in root)
-        rules = len(result.findings) + len(result.facts.passed) + len(result.facts.not_run)
+        rules = (
+            len(result.findings) + len(result.facts.passed) + len(result.facts.not_run)
+        )
         assert cases == len(list(root.iter("testcase"))) == rules
         skipped = sum(int(suite.get("skipped", 0)) for suite in root)
         assert skipped == len(result.facts.not_run) > 0
@@ -117,7 +125,10 @@ def test_a_log_of_very_many_results(result: Audit, tmp_path: Path) -> None:
     audit = json.loads((tmp_path / "audit.json").read_text(), object_hook=Row)
     audit["findings"] *= 2_600
     (run,) = json.loads(format_audit("sarif", audit, None))["runs"]
-    said = [each["message"]["text"] for each in run["invocations"][0]["toolExecutionNotifications"]]
+    said = [
+        each["message"]["text"]
+        for each in run["invocations"][0]["toolExecutionNotifications"]
+    ]
     assert len(run["results"]) == 5_000
     assert any(text.endswith("results are left out") for text in said)
 
@@ -141,7 +152,10 @@ def report(
             }
             for each in findings
         ],
-        "facts": {"not_run": [{"rule": {"code": code}} for code in not_run], **(facts or {})},
+        "facts": {
+            "not_run": [{"rule": {"code": code}} for code in not_run],
+            **(facts or {}),
+        },
     }
     path = tmp_path / f"{name}.json"
     path.write_text(json.dumps(content))
@@ -234,10 +248,15 @@ def test_what_is_no_report(tmp_path: Path) -> None:
         {"code": "a", "rate": {"low": 0.1}},
         {"code": "a`|\x1b[31m<b>"},
     )
-    texts += [report(tmp_path, f"a{n}", finding).read_text() for n, finding in enumerate(wrong)]
+    texts += [
+        report(tmp_path, f"a{n}", finding).read_text()
+        for n, finding in enumerate(wrong)
+    ]
     for text in texts:
         path.write_text(text)
-        with pytest.raises(ValueError, match=r"not the JSON report of an audit|another version"):
+        with pytest.raises(
+            ValueError, match=r"not the JSON report of an audit|another version"
+        ):
             compare_audits(path, path)
     with pytest.raises(ValueError, match=r"cannot be read"):
         compare_audits(tmp_path / "none.json", path)

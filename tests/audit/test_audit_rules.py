@@ -67,7 +67,9 @@ def answers(body: bytes, **headers: str) -> AuditedSite:
 
 def timed(seconds: float) -> AuditedSite:
     """Make a site whose server takes its time."""
-    return named("/s.xml", TimedResponse(f"{HOST}/s.xml", urlset(pages(1)), wait_seconds=seconds))
+    return named(
+        "/s.xml", TimedResponse(f"{HOST}/s.xml", urlset(pages(1)), wait_seconds=seconds)
+    )
 
 
 def children(*dates: str) -> AuditedSite:
@@ -79,13 +81,17 @@ def children(*dates: str) -> AuditedSite:
 def languages(*others: str, back: bool = True) -> str:
     """Write an English and a German page that link to each other, or not."""
     both = link("en", "/en") + link("de", "/de") + "".join(others)
-    return page("/en", more=both) + page("/de", more=both if back else link("de", "/de"))
+    return page("/en", more=both) + page(
+        "/de", more=both if back else link("de", "/de")
+    )
 
 
 CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
     # -- discovery
     "robots-no-sitemap-line": (
-        AuditedSite({"/robots.txt": b"User-agent: *", "/sitemap.xml": urlset(pages(1))}),
+        AuditedSite(
+            {"/robots.txt": b"User-agent: *", "/sitemap.xml": urlset(pages(1))}
+        ),
         1,
         site(pages(1)),
     ),
@@ -101,7 +107,10 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
     "sitemap-redirects": (
         named("/s.xml", StoredResponse(f"{HOST}/moved.xml", urlset(pages(1)))),
         1,
-        named("/s.xml", StoredResponse("HTTPS://WWW.shop.example:443/s.xml", urlset(pages(1)))),
+        named(
+            "/s.xml",
+            StoredResponse("HTTPS://WWW.shop.example:443/s.xml", urlset(pages(1))),
+        ),
     ),
     "sitemap-insecure": (
         named("http://www.shop.example/s.xml", urlset(pages(3))),
@@ -116,9 +125,13 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
     # -- index
     "index-lastmod-missing": (children("", ""), 1, children("", "2026-11-01")),
     "index-lastmod-older": (
-        sitemaps(index(("/a.xml", "2026-11-01")), a=urlset(page("/", "2026-11-02T14:00:00Z"))),
+        sitemaps(
+            index(("/a.xml", "2026-11-01")), a=urlset(page("/", "2026-11-02T14:00:00Z"))
+        ),
         1,
-        sitemaps(index(("/a.xml", "2026-11-01")), a=urlset(page("/", "2026-11-02T13:59:00Z"))),
+        sitemaps(
+            index(("/a.xml", "2026-11-01")), a=urlset(page("/", "2026-11-02T13:59:00Z"))
+        ),
     ),
     "index-lastmod-all-equal": (
         children(*["2026-11-22T11:45:00Z"] * 10),
@@ -140,7 +153,9 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
     "response-no-validator": (
         answers(urlset(pages(1)), etag=""),
         1,
-        answers(urlset(pages(1)), etag="", last_modified="Sun, 22 Nov 2026 10:00:00 GMT"),
+        answers(
+            urlset(pages(1)), etag="", last_modified="Sun, 22 Nov 2026 10:00:00 GMT"
+        ),
     ),
     "response-slow": (timed(3.1), 1, timed(3)),
     "near-protocol-limit": (
@@ -158,7 +173,11 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
     "lastmod-all-equal": (
         site(pages(19, "2026-11-01") + page("/b", "2026-11-02")),
         1,
-        site(pages(18, "2026-11-01") + page("/b", "2026-11-02") + page("/c", "2026-11-03")),
+        site(
+            pages(18, "2026-11-01")
+            + page("/b", "2026-11-02")
+            + page("/c", "2026-11-03")
+        ),
     ),
     "lastmod-is-build-time": (
         site(pages(11, "2026-11-22T11:59:{:02}Z") + pages(9, DAY, folder="/b/")),
@@ -193,7 +212,8 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
         sitemaps(
             index("/a.xml", "/b.xml", "/c.xml"),
             a=urlset(page("/x")),
-            b=b"<rss><channel><item><link>%b/x</link></item></channel></rss>" % HOST.encode(),
+            b=b"<rss><channel><item><link>%b/x</link></item></channel></rss>"
+            % HOST.encode(),
             c=urlset(page("/x", more=news())),
         ),
     ),
@@ -207,15 +227,27 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
         1,
         listed("/a http://www.shop.example/b"),
     ),
-    "variant-www": (listed("/a https://shop.example/a"), 1, listed("/a https://m.shop.example/a")),
-    "variant-trailing-slash": (listed("/a /a/"), 1, listed("/a /b/ https://www.shop.example /")),
+    "variant-www": (
+        listed("/a https://shop.example/a"),
+        1,
+        listed("/a https://m.shop.example/a"),
+    ),
+    "variant-trailing-slash": (
+        listed("/a /a/"),
+        1,
+        listed("/a /b/ https://www.shop.example /"),
+    ),
     "variant-case": (listed("/Boots /boots"), 1, listed("/Boots /boot /b?x=A /b?x=a")),
     "variant-index": (
         listed("/ /index.html /a/ /a/INDEX.php /b /b/default.aspx"),
         3,
         listed("/ /a/index.html /b/ /c/index.html?x=1 /c/ /index"),
     ),
-    "variant-parameters": (listed("/a?utm_source=mail /a /a?x=1"), 1, listed("/a?color=red /a")),
+    "variant-parameters": (
+        listed("/a?utm_source=mail /a /a?x=1"),
+        1,
+        listed("/a?color=red /a"),
+    ),
     # -- hosts
     "host-other": (
         site(page("/a") + page(f"{OTHER}/b") + page(f"{OTHER}/c")),
@@ -244,19 +276,31 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
     "robots-blocked-url": (
         # as written, escaped, and with an escape that is no UTF-8; `$$` ends as `$` does
         site(
-            page("/cart/1") + page("/c%61rt/2") + page("/cart/%FF") + page("/a?b$") + page("/a"),
+            page("/cart/1")
+            + page("/c%61rt/2")
+            + page("/cart/%FF")
+            + page("/a?b$")
+            + page("/a"),
             "User-agent: *\nDisallow: /cart/\nDisallow: /a?b$$",
         ),
         4,
-        site(page("/cart") + page("/%FF") + page("/a%25"), "User-agent: *\nDisallow: /cart/"),
+        site(
+            page("/cart") + page("/%FF") + page("/a%25"),
+            "User-agent: *\nDisallow: /cart/",
+        ),
     ),
     "robots-blocks-site": (
         site(page("/a") + page("/b?c"), "User-agent: *\nDisallow: /\nAllow: /s.xml"),
         1,
-        site(page("/shop/a"), "User-agent: *\nDisallow: /\nAllow: /shop/\nAllow: /s.xml"),
+        site(
+            page("/shop/a"), "User-agent: *\nDisallow: /\nAllow: /shop/\nAllow: /s.xml"
+        ),
     ),
     "robots-blocked-image": (
-        site(page("/a", more=image(f"{HOST}/img/1.jpg")), "User-agent: *\nDisallow: /img/"),
+        site(
+            page("/a", more=image(f"{HOST}/img/1.jpg")),
+            "User-agent: *\nDisallow: /img/",
+        ),
         1,
         site(
             page("/a", more=image(f"{HOST}/img/1.jpg")),
@@ -271,10 +315,19 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
         site(languages(link("fr", f"{OTHER}/fr"))),
     ),
     "hreflang-invalid-code": (
-        site(page("/a", more=link("en-UK", "/a") + link("es-419", "/b") + link("xx", "/c"))),
+        site(
+            page(
+                "/a", more=link("en-UK", "/a") + link("es-419", "/b") + link("xx", "/c")
+            )
+        ),
         3,
         site(
-            page("/a", more=link("en-GB", "/a") + link("zh-Hant-TW", "/b") + link("x-default", "/"))
+            page(
+                "/a",
+                more=link("en-GB", "/a")
+                + link("zh-Hant-TW", "/b")
+                + link("x-default", "/"),
+            )
         ),
     ),
     "hreflang-no-self-reference": (
@@ -316,7 +369,11 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
         1,
         site(page("/a", more=news(publication_date="2026-11-20T12:00:00Z"))),
     ),
-    "news-too-many": (site(pages(1001, more=news())), 1, site(pages(1000, more=news()))),
+    "news-too-many": (
+        site(pages(1001, more=news())),
+        1,
+        site(pages(1000, more=news())),
+    ),
     "news-missing-field": (
         site(
             page("/a", more=news(title=""))
@@ -325,7 +382,10 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
             + page("/d", more=news(language="xx"))
         ),
         4,
-        site(page("/a", more=news(language="zh-cn")) + page("/b", more=news(language="deu"))),
+        site(
+            page("/a", more=news(language="zh-cn"))
+            + page("/b", more=news(language="deu"))
+        ),
     ),
     "video-missing-field": (
         site(page("/a", more=video(thumbnail_loc="") + video(content_loc=""))),
@@ -343,7 +403,11 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
         site(page("/a", more=video(expiration_date="2026-11-22T12:00:00Z"))),
     ),
     # -- URLs
-    "url-not-ascii": (listed("/Über /a?ö"), 2, listed("/%C3%9Cber https://bücher.example/a")),
+    "url-not-ascii": (
+        listed("/Über /a?ö"),
+        2,
+        listed("/%C3%9Cber https://bücher.example/a"),
+    ),
     "url-fragment": (listed("/a#b /a#"), 2, listed("/a%23b")),
     "url-uppercase": (
         listed("/Boots /b%C3%A9?X#Y /%c3%a9B"),
@@ -356,7 +420,9 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
             " /a/None/ /x/NaN /[object%20Object]"
         ),
         9,
-        listed("/None-such /nan /undefined-behaviour /a:id /b?c=[d] /wiki/[A]_x /c/:) /d/{"),
+        listed(
+            "/None-such /nan /undefined-behaviour /a:id /b?c=[d] /wiki/[A]_x /c/:) /d/{"
+        ),
     ),
     "url-double-slash": (listed("/a//b"), 1, listed("/a/b?c=//d /a")),
     "url-tracking-parameter": (
@@ -406,8 +472,12 @@ class RuleTrial:
             load_known(self.database, tried.known)
         kind: SiteKind = "sitemap" if tried.sitemap else "auto"
         url = HOST + (tried.sitemap or "/")
-        source = SiteTask(url, kind, fetcher=None if tried.is_http else fetcher, name="shop")
-        run = AuditRun(self.database, plan, figures, figures.make_parameters(NOW), visits, source)
+        source = SiteTask(
+            url, kind, fetcher=None if tried.is_http else fetcher, name="shop"
+        )
+        run = AuditRun(
+            self.database, plan, figures, figures.make_parameters(NOW), visits, source
+        )
         await run.read({"fetcher": fetcher, "options": FetchOptions(max_attempts=1)})
         run.judge()
         self.database.robots.clear()
@@ -419,7 +489,12 @@ class RuleTrial:
         self.database.close()
 
 
-_OF_ALL = {"variant-trailing-slash", "host-mixed-www", "scheme-http", "hreflang-no-x-default"}
+_OF_ALL = {
+    "variant-trailing-slash",
+    "host-mixed-www",
+    "scheme-http",
+    "hreflang-no-x-default",
+}
 """Rules that look at the root, at all hosts or at all languages of a site."""
 _ORIGIN = re.compile(rb"(https?://[^/<\"'\s]+)(?=[/<])")
 
@@ -447,11 +522,17 @@ def together() -> dict[str, Counter[str]]:
             root, end, records = tried.documents["/s.xml"].partition(b">")
             name = f"{code}-{kind}"
             parts[name] = root + end + _ORIGIN.sub(rb"\1/%b" % name.encode(), records)
-    fetcher = sitemaps(index(*(f"/{name}.xml" for name in parts)), **parts).make_fetcher()
+    fetcher = sitemaps(
+        index(*(f"/{name}.xml" for name in parts)), **parts
+    ).make_fetcher()
     figures = AuditOptions(now=NOW)
-    with audit_sync(f"{HOST}/", fetcher=fetcher, select=TOGETHER, figures=figures) as result:
+    with audit_sync(
+        f"{HOST}/", fetcher=fetcher, select=TOGETHER, figures=figures
+    ) as result:
         return {
-            code: Counter(document or url for _, url, _, document in result.hits(code).fetchall())
+            code: Counter(
+                document or url for _, url, _, document in result.hits(code).fetchall()
+            )
             for code in TOGETHER
         }
 
@@ -551,14 +632,17 @@ def test_a_rule_without_its_input_is_not_run(what: str, trial: RuleTrial) -> Non
 def test_a_listed_page_without_links_returns_none(trial: RuleTrial) -> None:
     """Each of 90 pages that are listed and link to nobody is a missing return link."""
     both = [
-        page(f"/de/{n}", more=link("de", f"/de/{n}") + link("en", f"/en/{n}")) for n in range(90)
+        page(f"/de/{n}", more=link("de", f"/de/{n}") + link("en", f"/en/{n}"))
+        for n in range(90)
     ]
     plain = [page(f"/en/{n}") for n in range(90)]
     found = trial.run(
         "hreflang-no-return-link", site("".join(both + plain), figures={"examples": 90})
     )
     assert found is not None
-    assert {each.url for each in found.examples} == {f"{HOST}/de/{n}" for n in range(90)}
+    assert {each.url for each in found.examples} == {
+        f"{HOST}/de/{n}" for n in range(90)
+    }
     assert found.examples[0].detail == f"no link back from {HOST}/en/0"
 
 
@@ -595,7 +679,9 @@ def test_rules_that_name_each_other_are_no_cause(tmp_path: Path) -> None:
         query = "SELECT loc AS url, '' AS detail, document FROM url"
         (tmp_path / f"{code}.sql").write_text(head + query)
     tried = site(pages(1)).make_fetcher()
-    with audit_sync(f"{HOST}/", rules=tmp_path, select=["custom"], fetcher=tried) as result:
+    with audit_sync(
+        f"{HOST}/", rules=tmp_path, select=["custom"], fetcher=tried
+    ) as result:
         assert [(each.rule.code, each.cause) for each in result.findings] == [
             ("a-rule", ""),
             ("b-rule", ""),
@@ -616,17 +702,31 @@ def test_the_gravest_hit_makes_the_severity(trial: RuleTrial) -> None:
 @pytest.mark.parametrize(
     ("robots", "found"),
     [
-        ("User-agent: *\nDisallow: /*", ["robots-blocks-site"]),  # no sitemap can be read either
-        ("User-agent: Googlebot\nDisallow: /", ["robots-blocks-site", "robots-blocked-sitemap"]),
-        ("User-agent: *\nDisallow: /\nAllow: /$\nAllow: /s.xml", ["robots-blocked-url"]),
+        (
+            "User-agent: *\nDisallow: /*",
+            ["robots-blocks-site"],
+        ),  # no sitemap can be read either
+        (
+            "User-agent: Googlebot\nDisallow: /",
+            ["robots-blocks-site", "robots-blocked-sitemap"],
+        ),
+        (
+            "User-agent: *\nDisallow: /\nAllow: /$\nAllow: /s.xml",
+            ["robots-blocked-url"],
+        ),
         ("User-agent: Bingbot\nDisallow: /", []),
     ],
 )
 def test_a_blocked_site_is_found_first(robots: str, found: list[str]) -> None:
     """It comes before all else; a site with a page that may be visited is not blocked."""
-    tried, select = site(page("/a") + page("/b"), robots).make_fetcher(), ["robots", "discovery"]
+    tried, select = (
+        site(page("/a") + page("/b"), robots).make_fetcher(),
+        ["robots", "discovery"],
+    )
     with audit_sync(f"{HOST}/", select=select, fetcher=tried) as result:
-        assert [each.rule.code for each in result.findings][: max(1, len(found))] == found
+        assert [each.rule.code for each in result.findings][
+            : max(1, len(found))
+        ] == found
 
 
 def test_a_blocked_store_of_images_is_no_blocked_site() -> None:
@@ -636,7 +736,9 @@ def test_a_blocked_store_of_images_is_no_blocked_site() -> None:
         page("/a", more=image(f"{cdn}/1.jpg")),
         documents={f"{cdn}/robots.txt": b"User-agent: *\nDisallow: /"},
     )
-    with audit_sync(f"{HOST}/", select=["robots"], fetcher=tried.make_fetcher()) as result:
+    with audit_sync(
+        f"{HOST}/", select=["robots"], fetcher=tried.make_fetcher()
+    ) as result:
         assert [each.rule.code for each in result.findings] == ["robots-blocked-image"]
 
 
@@ -647,6 +749,8 @@ def test_a_blocked_host_of_pages_is_a_blocked_site() -> None:
         page("/a") + page(f"{other}/b"),
         documents={f"{other}/robots.txt": b"User-agent: *\nDisallow: /"},
     )
-    with audit_sync(f"{HOST}/", select=["robots"], fetcher=tried.make_fetcher()) as result:
+    with audit_sync(
+        f"{HOST}/", select=["robots"], fetcher=tried.make_fetcher()
+    ) as result:
         (found,) = (e for e in result.findings if e.rule.code == "robots-blocks-site")
         assert [each.url for each in found.examples] == [f"{other}/"]

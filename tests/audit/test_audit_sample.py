@@ -46,18 +46,25 @@ def choose_bad(sizes: Sequence[int], share: float, *, where: str) -> set[int]:
     """Return the pages that a rule hits, spread over the site or in its first sitemap."""
     total = sum(sizes)
     pool = range(sizes[0]) if where == "first" else range(total)
-    return set(random.Random(9).sample(pool, k=min(len(pool), max(1, round(share * total)))))
+    return set(
+        random.Random(9).sample(pool, k=min(len(pool), max(1, round(share * total))))
+    )
 
 
-def measure_coverage(sizes: Sequence[int], bad: set[int], number: int, draws: int) -> float:
+def measure_coverage(
+    sizes: Sequence[int], bad: set[int], number: int, draws: int
+) -> float:
     """Return the share of samples whose interval holds the true rate."""
     truth, held = len(bad) / sum(sizes), 0
     with closing(fill(sizes)) as database:
         for seed in range(draws):
             draw_sample(database, number, seed)
-            rows = database.ask("SELECT size, list(url) FROM sample GROUP BY stratum, size")
+            rows = database.ask(
+                "SELECT size, list(url) FROM sample GROUP BY stratum, size"
+            )
             rate = estimate_rate(
-                (size, len(urls), sum(url in bad for url in urls)) for size, urls in rows
+                (size, len(urls), sum(url in bad for url in urls))
+                for size, urls in rows
             )
             held += rate is not None and rate.low - 1e-9 <= truth <= rate.high + 1e-9
     return held / draws
@@ -69,7 +76,10 @@ def test_shares_are_proportional() -> None:
         draw_sample(database, 400)
         rows = database.ask("SELECT size, count(*) FROM sample GROUP BY stratum, size")
         assert sum(size for size, _ in rows) == 3_987
-        assert all(abs(number - size * 400 / 3_987) < 1 and number >= 2 for size, number in rows)
+        assert all(
+            abs(number - size * 400 / 3_987) < 1 and number >= 2
+            for size, number in rows
+        )
 
 
 def test_a_page_counts_once() -> None:
@@ -145,7 +155,9 @@ def test_an_interval(
     """It is the one that its formula has in any program, and closes where all were seen."""
     found = estimate_rate(strata)
     assert found is not None
-    assert (found.share, found.low, found.high) == pytest.approx((share, low, high), rel=1e-3)
+    assert (found.share, found.low, found.high) == pytest.approx(
+        (share, low, high), rel=1e-3
+    )
 
 
 @for_each("size, judged", [(5, 3), (43, 42), (100, 89), (2_000, 100), (50_000, 100)])

@@ -12,7 +12,11 @@ from each_case import for_each
 
 from sitemapreader import IssueCode
 from sitemapreader._cli.options import AUDIT_FORMATS
-from sitemapreader.audit.database import AuditDatabase, is_language_switch, judge_hreflang
+from sitemapreader.audit.database import (
+    AuditDatabase,
+    is_language_switch,
+    judge_hreflang,
+)
 from sitemapreader.audit.models import AuditInputError, AuditOptions, Category, Need
 from sitemapreader.audit.report import FORMATS
 from sitemapreader.audit.rules import (
@@ -57,7 +61,11 @@ def test_codes_share_one_name_space() -> None:
     assert sorted(codes) == sorted(everything)
     assert codes.index("robots-blocked-sitemap") < codes.index("robots-no-sitemap-line")
     hreflang = {code for code in everything if code.startswith("hreflang")}
-    assert match_codes(everything, "HREFLANG") == match_codes(everything, "hreflang-*") == hreflang
+    assert (
+        match_codes(everything, "HREFLANG")
+        == match_codes(everything, "hreflang-*")
+        == hreflang
+    )
     assert match_codes(everything, "empty") == {"empty"}
     with pytest.raises(AuditInputError, match="--list-rules"):
         match_codes(everything, "zzz")
@@ -93,8 +101,12 @@ def test_figures_that_rules_name_are_there() -> None:
 
 def test_texts_of_an_audit_have_values_and_no_names_of_figures() -> None:
     """Each figure in a text is written as its value, in the words of its unit."""
-    figures = AuditOptions(future_hours=1, equal_share=0.755, session_parameters=("sid",))
-    filled = {code: fill_figures(rule.detects, figures) for code, rule in list_rules().items()}
+    figures = AuditOptions(
+        future_hours=1, equal_share=0.755, session_parameters=("sid",)
+    )
+    filled = {
+        code: fill_figures(rule.detects, figures) for code, rule in list_rules().items()
+    }
     assert filled["lastmod-future"].startswith("lastmod is more than 1 hour after now")
     assert "Over 76% of at least" in filled["lastmod-all-equal"]
     assert filled["url-session-id"] == "A parameter of the query or path is one of sid."
@@ -104,7 +116,9 @@ def test_texts_of_an_audit_have_values_and_no_names_of_figures() -> None:
     names = set(attrs.fields_dict(AuditOptions)) | {"url_key"}
     assert not any(f"`{name}`" in text for text in filled.values() for name in names)
     explained = explain_rule(list_rules()["lastmod-future"])
-    assert "more than 24 hours (`future_hours`) after now" in " ".join(explained.split())
+    assert "more than 24 hours (`future_hours`) after now" in " ".join(
+        explained.split()
+    )
 
 
 def test_every_rule_is_explained_whole() -> None:
@@ -112,9 +126,15 @@ def test_every_rule_is_explained_whole() -> None:
     for code, rule in list_rules().items():
         lines = explain_rule(rule).splitlines()
         assert lines[0] == f"{code}: {rule.title} ({rule.category}, {rule.severity})"
-        assert all(len(line) <= 88 or len(line.split()) == 1 for line in lines[1:]), code
+        assert all(len(line) <= 88 or len(line.split()) == 1 for line in lines[1:]), (
+            code
+        )
         said = " ".join(" ".join(lines).split())
-        texts = (f"why: {rule.meaning}" * bool(rule.meaning), f"do: {rule.advice}", *rule.sources)
+        texts = (
+            f"why: {rule.meaning}" * bool(rule.meaning),
+            f"do: {rule.advice}",
+            *rule.sources,
+        )
         assert all(" ".join(text.split()) in said for text in texts), code
         assert all(need.meaning in said for need in Need if need in rule.needs), code
 
@@ -128,7 +148,9 @@ WRONG = {
     "jp": "Japanese is ja",
     "zh-abcd": "abcd is not a script of ISO 15924",
     "zh-hant-abcd": "abcd is not a region of ISO 3166-1",
-    **dict.fromkeys(("en-gb-x", "zh-hant-tw-x"), "only language, script and region are allowed"),
+    **dict.fromkeys(
+        ("en-gb-x", "zh-hant-tw-x"), "only language, script and region are allowed"
+    ),
     **dict.fromkeys(("english", "", "-", "deu"), ""),
 }
 """A code that is wrong -> what is said of it."""
@@ -146,7 +168,11 @@ BASE = "https://www.shop.example/a/b"
 SWITCHED = (
     *("https://www.shop.example/de/a/b", "https://www.shop.example/a/b/pt-br/"),
     *("https://www.shop.example/a/b?lang=en", "http://www.shop.example/a/b.fr?"),
-    *("https://de.shop.example/a/b", "https://fr.www.shop.example/a/b", "https://www.shop.de/a/b"),
+    *(
+        "https://de.shop.example/a/b",
+        "https://fr.www.shop.example/a/b",
+        "https://www.shop.de/a/b",
+    ),
 )
 ELSEWHERE = (
     *("https://www.shop.example/de/a", "https://www.shop.example/de/b", BASE),
@@ -169,7 +195,9 @@ HOSTS = {
     **dict.fromkeys(("localhost", "intranet", "shop.local"), "not a public name"),
     **dict.fromkeys(("10.0.0.1", "[::1]"), "literal address"),
     "[bad": "is no host",
-    **dict.fromkeys(("staging.example.org", "uat.shop.example.org"), "not a production host"),
+    **dict.fromkeys(
+        ("staging.example.org", "uat.shop.example.org"), "not a production host"
+    ),
 }
 
 

@@ -25,7 +25,10 @@ HOOKS = package.ROOT / ".pre-commit-hooks.yaml"
 URLSET = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{}\n</urlset>'
 GOOD = URLSET.format("<url><loc>https://example.org/</loc></url>")
 BAD = URLSET.format("<url><loc>https://example.org/?a=1&b=2</loc></url>")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("bash") is None, reason="no bash"),
+]
 
 
 @pytest.fixture
@@ -38,14 +41,18 @@ def repository(tmp_path: Path) -> Path:
     return built.parent
 
 
-def run_steps(repository: Path, inputs: dict[str, str]) -> tuple[int, dict[str, str], list[str]]:
+def run_steps(
+    repository: Path, inputs: dict[str, str]
+) -> tuple[int, dict[str, str], list[str]]:
     """Run the steps of the action as a runner does.
 
     Returns:
         the code of the last one; the outputs; the arguments of pip.
     """
     action = yaml.safe_load((ACTION / "action.yml").read_text())
-    values = {f"inputs.{name}": each.get("default") for name, each in action["inputs"].items()}
+    values = {
+        f"inputs.{name}": each.get("default") for name, each in action["inputs"].items()
+    }
     values |= {f"inputs.{name}": text for name, text in inputs.items()}
     values["github.action_path"] = str(ACTION)
     programs = repository.parent / "programs"
@@ -61,7 +68,9 @@ def run_steps(repository: Path, inputs: dict[str, str]) -> tuple[int, dict[str, 
     files = {"GITHUB_STEP_SUMMARY": "summary.md", "GITHUB_OUTPUT": "outputs.txt"}
     places = {name: str(repository.parent / file) for name, file in files.items()}
     code = 0
-    for step in [each for each in action["runs"]["steps"] if "run" in each and not code]:
+    for step in [
+        each for each in action["runs"]["steps"] if "run" in each and not code
+    ]:
         given = {
             name: re.sub(r"\$\{\{ (\S+) \}\}", lambda match: values[match[1]], text)
             for name, text in step.get("env", {}).items()
@@ -71,9 +80,12 @@ def run_steps(repository: Path, inputs: dict[str, str]) -> tuple[int, dict[str, 
         # as a runner starts `shell: bash`
         words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
         environment = {**os.environ, **places, **given, "PATH": path}
-        code = subprocess.run(words, cwd=repository, env=environment, check=False).returncode
+        code = subprocess.run(
+            words, cwd=repository, env=environment, check=False
+        ).returncode
     outputs = dict(
-        line.split("=", 1) for line in (repository.parent / "outputs.txt").read_text().split()
+        line.split("=", 1)
+        for line in (repository.parent / "outputs.txt").read_text().split()
     )
     return code, outputs, (programs / "pip.txt").read_text().split("\n")
 
@@ -89,10 +101,16 @@ def list_places(sarif: Any) -> set[str]:
 
 def test_the_action(repository: Path) -> None:
     """A faulty sitemap fails the step; SARIF names its file, and the summary the finding."""
-    inputs = {"source": "public", "base-url": "https://example.org/", "fail-on": "warning"}
+    inputs = {
+        "source": "public",
+        "base-url": "https://example.org/",
+        "fail-on": "warning",
+    }
     assert run_steps(repository, inputs)[:2] == (0, {"exit-code": "0"})
     (repository / "public" / "sitemap.xml").write_text(BAD)
-    code, outputs, installed = run_steps(repository, inputs | {"options": "--select url-*,Reading"})
+    code, outputs, installed = run_steps(
+        repository, inputs | {"options": "--select url-*,Reading"}
+    )
     assert (code, outputs) == (5, {"exit-code": "5"})
     places = list_places(json.loads((repository / "sitemaps.sarif").read_text()))
     assert places == {"public/sitemap.xml"}
@@ -102,15 +120,21 @@ def test_the_action(repository: Path) -> None:
     assert (os.path.realpath(folder), extra) == (str(package.ROOT.resolve()), "audit]")
 
 
-@pytest.mark.parametrize("name", ["pip/__main__.py", "pip.py", "logging.py", "pathlib/__init__.py"])
+@pytest.mark.parametrize(
+    "name", ["pip/__main__.py", "pip.py", "logging.py", "pathlib/__init__.py"]
+)
 def test_nothing_of_the_checkout_is_executed(repository: Path, name: str) -> None:
     """A file of a pull request that has the name of a module is not run in its place."""
     (repository / name).parent.mkdir(exist_ok=True)
-    (repository / name).write_text(f"open({str(repository / 'hacked')!r}, 'w').close()\n")
+    (repository / name).write_text(
+        f"open({str(repository / 'hacked')!r}, 'w').close()\n"
+    )
     inputs = {"source": "public", "base-url": "https://example.org/"}
     code, _, installed = run_steps(repository, inputs)
     assert (code, installed[2:4]) == (0, ["pip", "install"])
-    assert (repository.parent / "programs" / "version.txt").read_text().startswith("pip ")
+    assert (
+        (repository.parent / "programs" / "version.txt").read_text().startswith("pip ")
+    )
     assert not (repository / "hacked").exists()
 
 
@@ -129,7 +153,9 @@ def test_a_source_that_is_none(repository: Path) -> None:
     assert not (repository / "hacked").exists()
 
 
-def run_hook(repository: Path, name: str, *files: str) -> subprocess.CompletedProcess[str]:
+def run_hook(
+    repository: Path, name: str, *files: str
+) -> subprocess.CompletedProcess[str]:
     """Run the words of a hook, as pre-commit does."""
     (hook,) = [each for each in yaml.safe_load(HOOKS.read_text()) if each["id"] == name]
     programs = repository.parent / "programs"
@@ -163,6 +189,14 @@ def test_pre_commit_takes_the_hooks() -> None:
     words = [sys.executable, "-m", "pre_commit", "validate-manifest", str(HOOKS)]
     assert subprocess.run(words, check=False, capture_output=True).returncode == 0
     sitemaps, folder = yaml.safe_load(HOOKS.read_text())
-    for name, is_one in {"sitemap.xml": 1, "a/sitemap-old.txt.gz": 1, "b/map.xml": 0}.items():
+    for name, is_one in {
+        "sitemap.xml": 1,
+        "a/sitemap-old.txt.gz": 1,
+        "b/map.xml": 0,
+    }.items():
         assert bool(re.search(sitemaps["files"], name)) is bool(is_one)
-    assert sitemaps["additional_dependencies"] == folder["additional_dependencies"] == [".[audit]"]
+    assert (
+        sitemaps["additional_dependencies"]
+        == folder["additional_dependencies"]
+        == [".[audit]"]
+    )

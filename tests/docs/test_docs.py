@@ -57,9 +57,13 @@ def list_commands(page: Path) -> list[tuple[str, str]]:
 def run_command(command: str, folder: Path, server: str) -> str:
     """Run a command of the console; return what it prints."""
     line = command.replace(pages.SITE, server)
-    line = line.replace("python -m sitemapreader", "sitemapreader")  # the program, started faster
+    line = line.replace(
+        "python -m sitemapreader", "sitemapreader"
+    )  # the program, started faster
     line = re.sub(r"(^|[|&;] *|\bdo )python ", rf"\1{sys.executable} ", line)
-    return pages.check(commands.run_shell(line, folder, "bash")).replace(server, pages.SITE)
+    return pages.check(commands.run_shell(line, folder, "bash")).replace(
+        server, pages.SITE
+    )
 
 
 def replace(page: Path, old: str, new: str) -> None:
@@ -73,7 +77,9 @@ def make_folder(parent: Path) -> Path:
     """Make the folder in which the blocks of a page run."""
     folder = parent / "page"
     folder.mkdir()
-    (folder / "testdata").symlink_to(package.ROOT / "testdata", target_is_directory=True)
+    (folder / "testdata").symlink_to(
+        package.ROOT / "testdata", target_is_directory=True
+    )
     return folder
 
 
@@ -84,7 +90,9 @@ def server() -> Iterator[str]:
     site: dict[str, bytes] = {}
     for path in folder.rglob("*.*"):
         data = path.read_bytes()
-        data = gzip.decompress(data) if path.suffix == ".gz" else data  # content decides
+        data = (
+            gzip.decompress(data) if path.suffix == ".gz" else data
+        )  # content decides
         listed = re.findall(rf"{pages.SITE}(/[^<\s\"?]*)", unquote(data.decode()))
         site = dict.fromkeys(listed, b"<!doctype html><title>A page</title>") | site
         name = path.relative_to(folder).as_posix()
@@ -100,7 +108,9 @@ def test_there_are_blocks() -> None:
 
 
 @pytest.mark.parametrize(("page", "number"), PYTHON)
-def test_python(page: Path, number: int, server: str, tmp_path: Path, *, regenerate: bool) -> None:
+def test_python(
+    page: Path, number: int, server: str, tmp_path: Path, *, regenerate: bool
+) -> None:
     """A block of Python runs, and prints what the page says below it."""
     block = pages.blocks(page, "python")[number]
     for library in block.needs():
@@ -141,7 +151,10 @@ def test_commands(page: Path, server: str, tmp_path: Path, *, regenerate: bool) 
 @each_page
 def test_every_block_has_a_language(page: Path) -> None:
     """A block is Python, a console, or plainly something else that no test runs."""
-    languages = {language for language, _ in pages.FENCE.findall(page.read_text(encoding="utf-8"))}
+    languages = {
+        language
+        for language, _ in pages.FENCE.findall(page.read_text(encoding="utf-8"))
+    }
     assert languages <= LANGUAGES
 
 

@@ -54,7 +54,11 @@ class Project:
         """Run a script as build servers do: the first command that fails ends it."""
         command = ["bash", "-eo", "pipefail", "-c", script]
         run = subprocess.run(
-            command, cwd=self.folder, env=self._environment, capture_output=True, check=False
+            command,
+            cwd=self.folder,
+            env=self._environment,
+            capture_output=True,
+            check=False,
         )
         assert b"Traceback" not in run.stderr, run.stderr
         return run.returncode
@@ -64,7 +68,11 @@ class Project:
         (job,) = read_yaml(0)["jobs"].values()
         for step in job["steps"]:
             wanted = step.get("if", "").partition(" == ")[2].strip("'")
-            if "run" in step and wanted in ("", event) and (code := self.run(step["run"])):
+            if (
+                "run" in step
+                and wanted in ("", event)
+                and (code := self.run(step["run"]))
+            ):
                 return code
         return 0
 
@@ -128,4 +136,7 @@ def test_gitlab(project: Project) -> None:
     """A sound build passes, and the file that GitLab reads is JUnit."""
     job = read_yaml(1)["audit"]
     assert project.run("\n".join(job["script"])) == 0
-    assert read_junit(project.read(job["artifacts"]["reports"]["junit"])).tag == "testsuites"
+    assert (
+        read_junit(project.read(job["artifacts"]["reports"]["junit"])).tag
+        == "testsuites"
+    )

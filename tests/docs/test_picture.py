@@ -16,7 +16,9 @@ SITE = "https://shop.example"
 def make_shop() -> dict[str, bytes | int]:
     """Make a site with a sitemap that is gone, one that is cut, and one with a bare `&`."""
     children = ("pages", "blog", "products", "archive")
-    records = "".join(f"<sitemap><loc>HOST/{name}.xml</loc></sitemap>" for name in children)
+    records = "".join(
+        f"<sitemap><loc>HOST/{name}.xml</loc></sitemap>" for name in children
+    )
     namespace = "http://www.sitemaps.org/schemas/sitemap/0.9"
     blog = urlset(*(f"HOST/blog/{number}" for number in range(40)))
     return {
@@ -24,7 +26,9 @@ def make_shop() -> dict[str, bytes | int]:
         "/sitemap.xml": f'<sitemapindex xmlns="{namespace}">{records}</sitemapindex>'.encode(),
         "/pages.xml": urlset(*(f"HOST/page/{number}" for number in range(12))),
         "/blog.xml": blog.replace(b"/blog/7<", b"/blog/7?a=1&b=2<"),
-        "/products.xml": urlset(*(f"HOST/item/{number}" for number in range(300)))[:-300],
+        "/products.xml": urlset(*(f"HOST/item/{number}" for number in range(300)))[
+            :-300
+        ],
         "/archive.xml": 404,
     }
 

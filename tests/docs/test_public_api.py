@@ -177,7 +177,9 @@ GZIP = {"content-encoding": "gzip"}
 
 async def test_a_body_is_read_and_decompressed() -> None:
     """`read_body` returns the decompressed body of a response."""
-    fetcher = MemoryFetcher({URL: StoredResponse(URL, gzip.compress(b"Avocets"), headers=GZIP)})
+    fetcher = MemoryFetcher(
+        {URL: StoredResponse(URL, gzip.compress(b"Avocets"), headers=GZIP)}
+    )
     async with fetcher.open(URL) as response:
         assert await read_body(response, 100) == b"Avocets"
 
@@ -199,11 +201,14 @@ async def test_a_body_that_is_no_good(body: bytes, code: IssueCode) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "absent"), [(404, True), (410, True), (403, True), (429, False), (500, False)]
+    ("status", "absent"),
+    [(404, True), (410, True), (403, True), (429, False), (500, False)],
 )
 def test_what_counts_as_absent(status: int, absent: bool) -> None:
     """A 4xx status says that there is no document, except those that ask for another request."""
-    assert FetchError(IssueCode.HTTP_STATUS, URL, http_status=status).is_absent is absent
+    assert (
+        FetchError(IssueCode.HTTP_STATUS, URL, http_status=status).is_absent is absent
+    )
 
 
 def test_a_host_without_an_answer_is_not_absent() -> None:

@@ -52,9 +52,22 @@ def test_addresses_that_are_not_public(text: str) -> None:
 
 def test_hosts_that_need_no_resolver() -> None:
     """Literal addresses in their canonical form, and the names that are loopback by RFC 6761."""
-    assert {literal_address(host) for host in ("localhost", "a.localhost")} == {"127.0.0.1"}
-    assert [literal_address(host) for host in ("::1", "10.0.0.1")] == ["::1", "10.0.0.1"]
-    for host in ("localhost.example", "alocalhost", "", "127.1", "0x7f.1", "2130706433", "1::2::3"):
+    assert {literal_address(host) for host in ("localhost", "a.localhost")} == {
+        "127.0.0.1"
+    }
+    assert [literal_address(host) for host in ("::1", "10.0.0.1")] == [
+        "::1",
+        "10.0.0.1",
+    ]
+    for host in (
+        "localhost.example",
+        "alocalhost",
+        "",
+        "127.1",
+        "0x7f.1",
+        "2130706433",
+        "1::2::3",
+    ):
         assert literal_address(host) is None, host
 
 
@@ -90,7 +103,11 @@ def test_a_walk_has_the_trust_of_its_fetcher_and_no_other_walk_has_its_own() -> 
     walk, other = own.branch(), own.branch()
     walk.add("http://intranet/")
     assert walk.allows("shared", "10.0.0.1")
-    assert [trust.allows("intranet", "10.0.0.1") for trust in (walk, other, own)] == [1, 0, 1]
+    assert [trust.allows("intranet", "10.0.0.1") for trust in (walk, other, own)] == [
+        1,
+        0,
+        1,
+    ]
     del walk
     assert not own.allows("intranet", "10.0.0.1")
 
@@ -98,7 +115,13 @@ def test_a_walk_has_the_trust_of_its_fetcher_and_no_other_walk_has_its_own() -> 
 def test_networks_that_are_allowed() -> None:
     """`allow_networks` counts for every host, for the address as written and as it is meant."""
     trust = Trust(["10.0.0.0/8", "fd00::/8", "64:ff9b::/96"])
-    for address in ("10.1.2.3", "::ffff:10.1.2.3", "fd00::1", "64:ff9b::7f00:1", "8.8.8.8"):
+    for address in (
+        "10.1.2.3",
+        "::ffff:10.1.2.3",
+        "fd00::1",
+        "64:ff9b::7f00:1",
+        "8.8.8.8",
+    ):
         assert trust.allows("any", address), address
         assert trust.branch().allows("any", address), address
     for address in ("127.0.0.1", "::ffff:127.0.0.1", "fe80::1", "not an address"):

@@ -54,7 +54,9 @@ _PIECES = st.one_of(
 _PATHS = st.lists(_PIECES, max_size=12).map("".join)
 _QUERIES = st.one_of(
     st.just(""),
-    st.lists(st.one_of(_PIECES, st.just("?")), max_size=12).map(lambda q: f"?{''.join(q)}"),
+    st.lists(st.one_of(_PIECES, st.just("?")), max_size=12).map(
+        lambda q: f"?{''.join(q)}"
+    ),
 )
 valid_targets = st.builds("/{}{}".format, _PATHS, _QUERIES)
 """Each path and query that RFC 3986 allows."""
@@ -97,7 +99,9 @@ async def listing(
 async def run_beside(*words: str) -> str:
     """Run the command beside the server; return what it prints."""
     pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*COMMAND, *words, stdout=pipe, stderr=pipe)
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, *words, stdout=pipe, stderr=pipe
+    )
     return (await process.communicate())[0].decode()
 
 
@@ -135,12 +139,19 @@ def test_where_redirects_lead(targets: list[str]) -> None:
     """Each `Location` is asked for as the server has written it, absolute or not."""
 
     async def ask() -> list[str]:
-        async with listing() as server, HttpFetcher(FetchOptions(max_redirects=9)) as fetcher:
+        async with (
+            listing() as server,
+            HttpFetcher(FetchOptions(max_redirects=9)) as fetcher,
+        ):
             fetcher.trust(server.base)
             for place, target in enumerate(targets[1:]):
                 # the dots of a relative path are resolved
-                is_path = place % 2 and not target.startswith("//") and "/." not in target
-                server.redirects[targets[place]] = target if is_path else server.base + target
+                is_path = (
+                    place % 2 and not target.startswith("//") and "/." not in target
+                )
+                server.redirects[targets[place]] = (
+                    target if is_path else server.base + target
+                )
             async with fetcher.open(server.base + targets[0]) as response:
                 assert response.url == server.base + targets[-1]
             return server.targets
@@ -177,8 +188,12 @@ async def test_the_command_line_asks_for_what_is_typed() -> None:
     async with listing() as server:
         target, site = "/m%7E.xml?sig=AB%2FCD%3D", "/%7Euser/x%2Fy/"
         url = server.base + target
-        assert await run_beside("urls", f"\ufeff{url}\u200b ") == f"{server.base}/page\n"
-        await run_beside("urls", "--site", server.base.replace("//", "//me:secret@") + site)
+        assert (
+            await run_beside("urls", f"\ufeff{url}\u200b ") == f"{server.base}/page\n"
+        )
+        await run_beside(
+            "urls", "--site", server.base.replace("//", "//me:secret@") + site
+        )
         assert server.targets[0] == target
         assert f"{site}sitemap.xml" in server.targets
 
@@ -216,7 +231,10 @@ def test_what_no_request_may_contain_is_encoded(url: str, target: str) -> None:
 async def test_a_blank_is_asked_for_encoded_and_said(blank: str) -> None:
     """A blank in the address of a child, of a Sitemap line and of a redirect loses no sitemap."""
     async with listing() as server:
-        url, target = f"{server.base}/a{blank}b.xml", parse_request_url(f"http://x/a{blank}b.xml")
+        url, target = (
+            f"{server.base}/a{blank}b.xml",
+            parse_request_url(f"http://x/a{blank}b.xml"),
+        )
         asked = target.url.raw_path_qs
         server.pages["/robots.txt"] = f"Sitemap: {url}".encode()
         walked = await read_site(f"{server.base}/")

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 PATIENT = FetchOptions(max_attempts=1)
-HASTY = FetchOptions(max_attempts=1, connect_seconds=0.2, headers_seconds=0.2, idle_seconds=0.4)
-DEMANDING = FetchOptions(max_attempts=1, slow_grace_seconds=0.3, min_bytes_per_second=1000)
+HASTY = FetchOptions(
+    max_attempts=1, connect_seconds=0.2, headers_seconds=0.2, idle_seconds=0.4
+)
+DEMANDING = FetchOptions(
+    max_attempts=1, slow_grace_seconds=0.3, min_bytes_per_second=1000
+)
 SHORT = FetchOptions(max_attempts=1, total_seconds=0.5, min_bytes_per_second=1)
 SMALL = Limits(raw_bytes=1_000_000)
 
@@ -109,10 +113,15 @@ CASES = [
     Case("reset", IssueCode.CONNECT),
     Case("flaky?times=1&with=reset", IssueCode.CONNECT),
     # an answer, but no document
-    Case("upgrade", "http-status", http_status=101, also=frozenset({IssueCode.BAD_HTTP})),
+    Case(
+        "upgrade", "http-status", http_status=101, also=frozenset({IssueCode.BAD_HTTP})
+    ),
     refused("no-location", 302),
     refused("no-content-with-body", 204),
-    *(refused(f"status/{n:03d}", n) for n in (0, 203, 206, 300, 304, 403, 404, 429, 500, 999)),
+    *(
+        refused(f"status/{n:03d}", n)
+        for n in (0, 203, 206, 300, 304, 403, 404, 429, 500, 999)
+    ),
     *(Case(f"status/{n}", IssueCode.LOGIN_REQUIRED, http_status=n) for n in (401, 407)),
     refused("flaky?times=1&with=502", 502),
     Case("later?status=503&after=99999", IssueCode.RETRY_LATER, http_status=503),
@@ -190,10 +199,15 @@ def test_every_route_of_the_fault_server_has_a_case() -> None:
     assert set(ANSWERS) | set(PIECES) <= tried
 
 
-async def test_a_slow_reader_is_not_taken_for_a_slow_server(server: FaultServer) -> None:
+async def test_a_slow_reader_is_not_taken_for_a_slow_server(
+    server: FaultServer,
+) -> None:
     """Neither silence nor pace nor the whole time count what the reader takes for itself."""
     options = FetchOptions(
-        idle_seconds=0.4, total_seconds=0.6, slow_grace_seconds=0.3, min_bytes_per_second=10**9
+        idle_seconds=0.4,
+        total_seconds=0.6,
+        slow_grace_seconds=0.3,
+        min_bytes_per_second=10**9,
     )
     delivered, error = await read(server.url("ok"), options, pause=0.8)
     assert (delivered, error) == (DOCUMENT, None)
@@ -217,7 +231,9 @@ async def test_a_byte_now_and_then_does_not_keep_us(
 
 
 @pytest.mark.parametrize("path", ["endless", "endless?until=close"])
-async def test_an_endless_body_is_read_up_to_the_limit(path: str, server: FaultServer) -> None:
+async def test_an_endless_body_is_read_up_to_the_limit(
+    path: str, server: FaultServer
+) -> None:
     """At the limit as many bytes have come out, sizes of chunks included, and then TOO_LARGE."""
     delivered, error = await read(server.url(path), PATIENT, Limits(raw_bytes=100_001))
     assert error is not None
@@ -249,7 +265,9 @@ async def test_a_fault_stays_a_fault(server: FaultServer) -> None:
                 assert caught.value.url == url
 
 
-async def test_headers_arrive_by_lower_case_name_and_all_of_them(server: FaultServer) -> None:
+async def test_headers_arrive_by_lower_case_name_and_all_of_them(
+    server: FaultServer,
+) -> None:
     """Several headers of a name are joined, and bytes that are not UTF-8 are read as Latin-1."""
     url = server.url("links")
     async with HttpFetcher() as fetcher:
@@ -270,14 +288,18 @@ async def test_what_is_asked_for(server: FaultServer) -> None:
     assert set(headers) == {"host", "user-agent", "accept", "accept-encoding"}
 
 
-@pytest.mark.parametrize(("path", "requests"), [("versioned", 1), ("versioned?hop=1", 2)])
+@pytest.mark.parametrize(
+    ("path", "requests"), [("versioned", 1), ("versioned?hop=1", 2)]
+)
 async def test_304_is_an_answer_without_a_body(
     path: str, requests: int, server: FaultServer
 ) -> None:
     """Whatever its headers say of a length, and after redirects; the connection stays in step."""
     async with HttpFetcher(PATIENT) as fetcher:
         fetcher.trust(server.base)
-        async with fetcher.open(server.url(path), headers={"If-None-Match": '"1"'}) as response:
+        async with fetcher.open(
+            server.url(path), headers={"If-None-Match": '"1"'}
+        ) as response:
             assert response.status == 304
             assert response.headers["etag"] == '"1"'
             assert [piece async for piece in response.chunks()] == []
@@ -287,7 +309,9 @@ async def test_304_is_an_answer_without_a_body(
     assert server.connections == 1
 
 
-async def test_nothing_of_a_body_that_comes_with_304_is_read(server: FaultServer) -> None:
+async def test_nothing_of_a_body_that_comes_with_304_is_read(
+    server: FaultServer,
+) -> None:
     """Not for this answer, which says itself that it has none, nor for the next one."""
     async with HttpFetcher(PATIENT) as fetcher:
         fetcher.trust(server.base)
@@ -295,7 +319,9 @@ async def test_nothing_of_a_body_that_comes_with_304_is_read(server: FaultServer
         async with fetcher.open(url, headers={"If-None-Match": '"1"'}) as response:
             assert response.status == 304
             assert [piece async for piece in response.chunks()] == []
-            assert [issue.code for issue in response.issues] == [IssueCode.SURPLUS_BYTES]
+            assert [issue.code for issue in response.issues] == [
+                IssueCode.SURPLUS_BYTES
+            ]
         async with fetcher.open(server.url("ok")) as response:
             assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
 
@@ -303,7 +329,10 @@ async def test_nothing_of_a_body_that_comes_with_304_is_read(server: FaultServer
 async def test_a_body_of_just_the_limit_is_whole(server: FaultServer) -> None:
     """The limit itself is allowed; one byte more is not."""
     size = len(DOCUMENT)
-    assert await read(server.url("ok"), PATIENT, Limits(raw_bytes=size)) == (DOCUMENT, None)
+    assert await read(server.url("ok"), PATIENT, Limits(raw_bytes=size)) == (
+        DOCUMENT,
+        None,
+    )
     delivered, error = await read(server.url("ok"), PATIENT, Limits(raw_bytes=size - 1))
     assert delivered == DOCUMENT[:-1]
     assert error is not None

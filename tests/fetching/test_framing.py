@@ -25,7 +25,9 @@ SECONDS = (0.0, 0.001, 0.05)
 PAUSES = FetchOptions(retry_wait_seconds=0.05, host_pause_seconds=0.05)
 
 
-def write_answer(body: bytes, status: str = "200 OK", *, length: int | str | None = None) -> bytes:
+def write_answer(
+    body: bytes, status: str = "200 OK", *, length: int | str | None = None
+) -> bytes:
     said = len(body) if length is None else length
     return f"HTTP/1.1 {status}\r\nContent-Length: {said}\r\n\r\n".encode() + body
 
@@ -69,13 +71,17 @@ class Site:
         """The URLs that the site lists."""
         return {f"{self.base}/page/{number}" for number in range(self.children)}
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         # A callback, not a coroutine: asyncio would keep the tasks to itself.
         task = asyncio.get_running_loop().create_task(self._answer_all(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _answer_all(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _answer_all(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         try:
             while True:
                 path = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1].decode()
@@ -98,7 +104,9 @@ class Site:
             return write_answer(f"Sitemap: {self.base}/index.xml\n".encode())
         if path == "/index.xml":
             urls = (f"{self.base}/{number}.xml" for number in range(self.children))
-            return write_answer(list_urls(*urls, parent="sitemapindex", child="sitemap"))
+            return write_answer(
+                list_urls(*urls, parent="sitemapindex", child="sitemap")
+            )
         if self.maze:
             return write_answer(b"", f"302 Found\r\nLocation: {path}/1")
         body = list_urls(f"{self.base}/page{path.removesuffix('.xml')}")
@@ -166,7 +174,11 @@ async def test_a_length_that_is_too_short(less: int) -> None:
     found, report = await read_site(site)
     assert found == site.pages
     # A line end is nothing: the first byte that is missing is the next one.
-    told = {issue.sitemap for issue in report.issues if issue.code is IssueCode.SURPLUS_BYTES}
+    told = {
+        issue.sitemap
+        for issue in report.issues
+        if issue.code is IssueCode.SURPLUS_BYTES
+    }
     assert len(told) == (CHILDREN if less > 1 else 0)
 
 
@@ -209,7 +221,10 @@ async def test_a_length_that_is_too_long() -> None:
     site = Site(child=write_answer(body, length=len(body) + 5), children=2)
     async with site.serve():
         options = attrs.evolve(PAUSES, idle_seconds=0.2)
-        async with HttpFetcher(options) as fetcher, walk(site.base, fetcher=fetcher) as entries:
+        async with (
+            HttpFetcher(options) as fetcher,
+            walk(site.base, fetcher=fetcher) as entries,
+        ):
             found = [entry.loc async for entry in entries]
     assert found == ["http://127.0.0.1/page"] * 2
     assert not entries.report.complete

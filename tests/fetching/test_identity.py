@@ -28,7 +28,14 @@ from hypothesis import strategies as st
 from signatures import AGENT, KEYID, PEM, SEED, Verifier, write_key
 from yarl import URL
 
-from sitemapreader import FetchError, FetchOptions, HttpFetcher, Identity, walk, walk_many
+from sitemapreader import (
+    FetchError,
+    FetchOptions,
+    HttpFetcher,
+    Identity,
+    walk,
+    walk_many,
+)
 from sitemapreader._identity import SignatureForm, SignatureParameters
 from sitemapreader.audit import audit
 
@@ -37,7 +44,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMS: tuple[SignatureForm, ...] = ("string", "dictionary")
-PARAMETERS = SignatureParameters(1735689600, 4889289600, b64encode(bytes(range(64))).decode())
+PARAMETERS = SignatureParameters(
+    1735689600, 4889289600, b64encode(bytes(range(64))).decode()
+)
 SITEMAP = "https://example.com/sitemap.xml"
 
 
@@ -52,7 +61,9 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-async def server(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FaultServer]:
+async def server(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[FaultServer]:
     believe(monkeypatch, certificate)
     async with FaultServer("localhost", tls=make_server_context(certificate)) as server:
         yield server
@@ -66,7 +77,9 @@ async def fetch_all(options: FetchOptions, *urls: str) -> list[int | FetchError]
             fetcher.trust(url)
             try:
                 async with fetcher.open(url) as response:
-                    results.append(len(b"".join([piece async for piece in response.chunks()])))
+                    results.append(
+                        len(b"".join([piece async for piece in response.chunks()]))
+                    )
             except FetchError as error:
                 results.append(error)
     return results
@@ -177,7 +190,10 @@ def test_a_directory_is_that_of_the_vectors(key_file: str) -> None:
     parameters = SignatureParameters(PARAMETERS.created, PARAMETERS.expires)
     assert json.loads(identity.directory())["keys"][0]["kid"] == KEYID
     headers = identity.sign_directory(parameters)
-    assert headers["Content-Digest"] == "sha-256=:CADMT2aBdV/rqQr/NIru64ERQkCobVvllA4V0fLFDu0=:"
+    assert (
+        headers["Content-Digest"]
+        == "sha-256=:CADMT2aBdV/rqQr/NIru64ERQkCobVvllA4V0fLFDu0=:"
+    )
     assert headers["Signature"] == (
         "sig1=:KQQHIS/IF7ICswZ7733E8uuume/FLPDaadE8ptM70V721JUFWpilDeronrLVGuhX+yDvQyDv8VQv81/"
         "sR4D0Dg==:, "
@@ -193,12 +209,17 @@ def test_http_is_not_signed(key_file: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 async def test_a_site_verifies_every_request_of_a_walk(
-    server: FaultServer, key_file: str, form: SignatureForm, monkeypatch: pytest.MonkeyPatch
+    server: FaultServer,
+    key_file: str,
+    form: SignatureForm,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Start page, robots.txt, guesses and sitemaps are each signed for where they arrive."""
     body = f"Sitemap: {server.base}/ok?a=%2Fb&c=%C3%BC\n".encode()
     monkeypatch.setitem(ROUTES, "robots.txt", always(*answered(body)))
-    options = FetchOptions(identity=Identity(key_file, AGENT, form=form), max_attempts=1)
+    options = FetchOptions(
+        identity=Identity(key_file, AGENT, form=form), max_attempts=1
+    )
     async with walk(server.base, options=options, probe="always") as entries:
         assert len([entry async for entry in entries]) == 200
     Verifier().verify_all(server.requests)
@@ -207,7 +228,9 @@ async def test_a_site_verifies_every_request_of_a_walk(
 
 PATHS = st.lists(
     st.text("abZ09-._~!$&'()*+,;=:@", min_size=1, max_size=6)
-    | st.sampled_from(["%2F", "%C3%BC", "%25", "é", "日", "a%20b", "a;b", "%7E", "%3b"]),
+    | st.sampled_from(
+        ["%2F", "%C3%BC", "%25", "é", "日", "a%20b", "a;b", "%7E", "%3b"]
+    ),
     max_size=4,
 ).map("/".join)
 
@@ -254,7 +277,9 @@ async def test_retries_are_signed_anew(
     monkeypatch.setitem(ROUTES, "busy", fail_once)
     options = FetchOptions(identity=Identity(key_file, AGENT), retry_wait_seconds=0.01)
     # `stale` promises to keep its connection, and closes it
-    results = await fetch_all(options, *map(server.url, ("busy", "stale", "ok", "stale", "ok")))
+    results = await fetch_all(
+        options, *map(server.url, ("busy", "stale", "ok", "stale", "ok"))
+    )
     assert all(isinstance(result, int) for result in results)
     Verifier().verify_all(server.requests)
     assert len(server.requests) >= 6
@@ -264,7 +289,9 @@ async def test_a_request_is_signed_when_its_turn_has_come(
     server: FaultServer, key_file: str
 ) -> None:
     """A queue that is longer than the lifetime of a signature makes none expire."""
-    options = FetchOptions(identity=Identity(key_file, AGENT, seconds=1), delay_seconds=0.4)
+    options = FetchOptions(
+        identity=Identity(key_file, AGENT, seconds=1), delay_seconds=0.4
+    )
     verifier = Verifier()
     original = server.answer
 
@@ -273,10 +300,16 @@ async def test_a_request_is_signed_when_its_turn_has_come(
         return original(request)
 
     server.answer = verify  # type: ignore[method-assign, assignment]
-    results = await fetch_all(options, *[server.url(f"ok?{number}") for number in range(4)])
+    results = await fetch_all(
+        options, *[server.url(f"ok?{number}") for number in range(4)]
+    )
     assert all(isinstance(result, int) for result in results)
     created = [
-        int(request.headers["signature-input"].partition("created=")[2].partition(";")[0])
+        int(
+            request.headers["signature-input"]
+            .partition("created=")[2]
+            .partition(";")[0]
+        )
         for request in server.requests
     ]
     assert created[-1] > created[0]
@@ -290,7 +323,9 @@ async def test_a_mapped_host_is_signed_for_where_it_is_asked(
     monkeypatch.setitem(ROUTES, "robots.txt", always(*answered(body)))
     options = FetchOptions(identity=Identity(key_file, AGENT), max_attempts=1)
     hosts = {"https://www.acme.example": server.base}
-    async with walk("https://www.acme.example/", map_hosts=hosts, options=options) as entries:
+    async with walk(
+        "https://www.acme.example/", map_hosts=hosts, options=options
+    ) as entries:
         assert len([entry async for entry in entries]) == 200
     Verifier().verify_all(server.requests)
     assert len(server.requests) >= 2
@@ -300,8 +335,12 @@ async def test_visits_of_an_audit_are_signed(
     server: FaultServer, key_file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A site that checks its visitors sees the same crawler at its pages."""
-    locs = "".join(f"<url><loc>{server.base}/page/{number}</loc></url>" for number in range(3))
-    sitemap = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{locs}</urlset>'
+    locs = "".join(
+        f"<url><loc>{server.base}/page/{number}</loc></url>" for number in range(3)
+    )
+    sitemap = (
+        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{locs}</urlset>'
+    )
     robots = f"Sitemap: {server.base}/map.xml\n".encode()
     page = answered(b"<!doctype html><title>A page</title>", "200 OK")
     monkeypatch.setitem(ROUTES, "robots.txt", always(*answered(robots)))
@@ -311,11 +350,16 @@ async def test_visits_of_an_audit_are_signed(
     with await audit(server.base, options=options, pages="all"):
         pass
     Verifier().verify_all(server.requests)
-    assert {request.path for request in server.requests} >= {f"/page/{n}" for n in range(3)}
+    assert {request.path for request in server.requests} >= {
+        f"/page/{n}" for n in range(3)
+    }
 
 
 async def test_all_sites_of_a_run_are_signed(
-    server: FaultServer, key_file: str, certificate: Path, monkeypatch: pytest.MonkeyPatch
+    server: FaultServer,
+    key_file: str,
+    certificate: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Sites that are read at once share the key, and no nonce."""
     monkeypatch.setitem(ROUTES, "robots.txt", always(*answered(b"Sitemap: /ok\n")))
@@ -405,7 +449,9 @@ async def test_a_refusal_over_http_says_that_it_was_not_signed(key_file: str) ->
     async with FaultServer() as plain:
         [error] = await fetch_all(options, plain.url("status/403"))
         assert "not signed because it is http" in str(error)
-        assert not any(name.startswith("signature") for name in plain.requests[0].headers)
+        assert not any(
+            name.startswith("signature") for name in plain.requests[0].headers
+        )
 
 
 async def test_a_refusal_without_an_identity_is_as_before(server: FaultServer) -> None:
@@ -424,7 +470,9 @@ def write_rsa() -> bytes:
 
 KEY = load_pem_private_key(PEM.encode(), None)
 PUBLIC = KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-ENCRYPTED = KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))
+ENCRYPTED = KEY.private_bytes(
+    Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret")
+)
 OPENSSH = KEY.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
 JWK = {"kty": "OKP", "crv": "Ed25519", "d": SEED}
 
@@ -438,19 +486,36 @@ JWK = {"kty": "OKP", "crv": "Ed25519", "d": SEED}
         (write_rsa(), "is not an Ed25519 key"),
         (b"-----BEGIN RSA PRIVATE KEY-----\nAA==\n", "is an RSA key"),
         (b"", "is neither PEM nor a private JWK"),
-        (b"n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU", "is neither PEM nor a private JWK"),
+        (
+            b"n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU",
+            "is neither PEM nor a private JWK",
+        ),
         (b"{", "is neither PEM nor a private JWK"),
         (b'{"keys": []}', "is not an Ed25519 key"),
         (b"{" * 60_000, "is neither PEM nor a private JWK"),
-        (json.dumps({**JWK, "d": SEED[:-4]}).encode(), "has a `d` that is not an Ed25519 key"),
+        (
+            json.dumps({**JWK, "d": SEED[:-4]}).encode(),
+            "has a `d` that is not an Ed25519 key",
+        ),
         (json.dumps({**JWK, "d": 7}).encode(), "has a `d` that is not an Ed25519 key"),
-        (json.dumps({**JWK, "x": SEED}).encode(), "has an `x` that does not belong to its `d`"),
-        (json.dumps({"kty": "OKP", "crv": "Ed25519", "x": SEED}).encode(), "is a public key"),
+        (
+            json.dumps({**JWK, "x": SEED}).encode(),
+            "has an `x` that does not belong to its `d`",
+        ),
+        (
+            json.dumps({"kty": "OKP", "crv": "Ed25519", "x": SEED}).encode(),
+            "is a public key",
+        ),
         (json.dumps({"kty": "RSA", "n": "AQAB"}).encode(), "is not an Ed25519 key"),
-        (json.dumps({"kty": "OKP", "crv": "X25519", "d": SEED}).encode(), "is not an Ed25519 key"),
+        (
+            json.dumps({"kty": "OKP", "crv": "X25519", "d": SEED}).encode(),
+            "is not an Ed25519 key",
+        ),
     ],
 )
-def test_a_wrong_key_file_says_what_to_do(tmp_path: Path, content: bytes, problem: str) -> None:
+def test_a_wrong_key_file_says_what_to_do(
+    tmp_path: Path, content: bytes, problem: str
+) -> None:
     """Public, encrypted and foreign keys are named as such; no message repeats a file."""
     file = tmp_path / "key"
     file.write_bytes(content)
@@ -507,11 +572,15 @@ def test_the_published_test_key_signs_for_nobody(key_file: str) -> None:
         Identity(key_file, "https://crawler.com")
 
 
-@pytest.mark.parametrize("name", ["Signature", "signature-agent", "SIGNATURE-INPUT", "Host"])
+@pytest.mark.parametrize(
+    "name", ["Signature", "signature-agent", "SIGNATURE-INPUT", "Host"]
+)
 def test_a_header_beside_an_identity_is_refused(key_file: str, name: str) -> None:
     """It would make every signature wrong."""
     identity = Identity(key_file, AGENT)
-    with pytest.raises(ValueError, match=f"the header {name.lower()} is set by `identity`"):
+    with pytest.raises(
+        ValueError, match=f"the header {name.lower()} is set by `identity`"
+    ):
         FetchOptions(identity=identity, headers={name: "x"})
     assert FetchOptions(headers={name: "x"}).headers == {name: "x"}
 
@@ -520,7 +589,9 @@ def test_wrong_arguments_are_refused(key_file: str) -> None:
     """An identity of another type, form or lifetime is named."""
     with pytest.raises(TypeError, match="`identity` must be an Identity, got str"):
         FetchOptions(identity=key_file)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="`form` must be one of string, dictionary, got 'list'"):
+    with pytest.raises(
+        ValueError, match="`form` must be one of string, dictionary, got 'list'"
+    ):
         Identity(key_file, AGENT, form="list")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="seconds"):
         Identity(key_file, AGENT, seconds=100_000)
@@ -533,7 +604,14 @@ def forms_of_the_key() -> list[bytes]:
     """List what would give the key away: raw, base64, base64url, hex, PEM."""
     raw = base64.urlsafe_b64decode(f"{SEED}=")
     pem = PEM.splitlines()[1].encode()
-    return [raw, b64encode(raw), SEED.encode(), raw.hex().encode(), repr(raw).encode(), pem]
+    return [
+        raw,
+        b64encode(raw),
+        SEED.encode(),
+        raw.hex().encode(),
+        repr(raw).encode(),
+        pem,
+    ]
 
 
 async def test_the_key_stays_in_its_file(
@@ -546,7 +624,9 @@ async def test_the_key_stays_in_its_file(
     identity = Identity(key_file, AGENT)
     options = FetchOptions(identity=identity, max_attempts=1)
     state = tmp_path / "site.db"
-    async with walk(sitemaps=[server.url("ok")], options=options, state=state) as entries:
+    async with walk(
+        sitemaps=[server.url("ok")], options=options, state=state
+    ) as entries:
         assert len([entry async for entry in entries]) == 200
     [error] = await fetch_all(options, server.url("status/403"))
     scale = ScaleOptions(fetch=options)
@@ -563,7 +643,11 @@ async def test_the_key_stays_in_its_file(
     ]
     written = [text.encode() for text in shown]
     written += [pickle.dumps(identity), pickle.dumps(options), state.read_bytes()]
-    written += [line.encode() for request in server.requests for line in request.headers.values()]
+    written += [
+        line.encode()
+        for request in server.requests
+        for line in request.headers.values()
+    ]
     assert not any(form in data for form in forms_of_the_key() for data in written)
     assert pickle.loads(pickle.dumps(identity)) == identity  # noqa: S301 (it is our own)
     assert ScaleOptions.from_json(scale.to_json()) == scale
@@ -590,21 +674,38 @@ def test_the_shell_makes_a_key_once(tmp_path: Path) -> None:
     [
         (("example.org", "--sign-key", "KEY"), "--sign-key requires --sign-as URL"),
         (("example.org", "--sign-as", AGENT), "--sign-as requires --sign-key FILE"),
-        (("example.org", "--sign-form", "string"), "--sign-form requires --sign-key FILE"),
+        (
+            ("example.org", "--sign-form", "string"),
+            "--sign-form requires --sign-key FILE",
+        ),
         (
             ("example.org", "--sign-key", "KEY", "--sign-as", "http://a.example"),
             "must be an https URL",
         ),
-        (("example.org", "--sign-key", "missing", "--sign-as", AGENT), "missing cannot be read"),
         (
-            ("audit", "example.org", "--sign-key", "KEY", "--sign-as", AGENT, "-H", "Signature: x"),
+            ("example.org", "--sign-key", "missing", "--sign-as", AGENT),
+            "missing cannot be read",
+        ),
+        (
+            (
+                "audit",
+                "example.org",
+                "--sign-key",
+                "KEY",
+                "--sign-as",
+                AGENT,
+                "-H",
+                "Signature: x",
+            ),
             "the header signature is set by",
         ),
         (("identity", "KEY", "--headers", "3"), "--headers requires --sign-as URL"),
         (("identity", "."), "cannot be read"),
     ],
 )
-def test_the_shell_says_what_to_write(key_file: str, words: tuple[str, ...], message: str) -> None:
+def test_the_shell_says_what_to_write(
+    key_file: str, words: tuple[str, ...], message: str
+) -> None:
     """A part of an identity, or one that cannot be used, is wrong usage."""
     done = run(*[key_file if word == "KEY" else word for word in words])
     assert done.returncode == 2

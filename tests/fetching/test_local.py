@@ -42,7 +42,13 @@ def write(folder: Path, **files: bytes) -> None:
 def site(tmp_path: Path) -> Path:
     """A folder with files of all sorts, and one beside it that is none of its business."""
     folder = tmp_path / "site"
-    write(folder, a_xml=b"a", blog__b_xml=b"b", blog__index_html=b"index", empty__x_xml=b"")
+    write(
+        folder,
+        a_xml=b"a",
+        blog__b_xml=b"b",
+        blog__index_html=b"index",
+        empty__x_xml=b"",
+    )
     (folder / "list.xml?page=2").write_bytes(b"page 2")
     (folder / "list.xml?tag=ä").write_bytes(b"tag")
     (folder / "list.xml").write_bytes(b"list")
@@ -122,7 +128,9 @@ async def test_urls_without_a_file(url: str, site: Path) -> None:
     assert caught.value.http_status == 404
 
 
-@pytest.mark.skipif(os.name != "posix", reason="no named pipes: run it on Linux or macOS")
+@pytest.mark.skipif(
+    os.name != "posix", reason="no named pipes: run it on Linux or macOS"
+)
 async def test_only_files_are_opened(site: Path) -> None:
     """A named pipe would wait for a writer for ever."""
     os.mkfifo(site / "pipe.xml")
@@ -130,7 +138,9 @@ async def test_only_files_are_opened(site: Path) -> None:
         await fetch(FolderFetcher(site, BASE), BASE + "pipe.xml")
 
 
-async def test_a_large_file_comes_in_pieces_and_lets_others_work(tmp_path: Path) -> None:
+async def test_a_large_file_comes_in_pieces_and_lets_others_work(
+    tmp_path: Path,
+) -> None:
     """No piece is larger than 64 KiB, and another task runs between two."""
     content = os.urandom(10 * CHUNK_BYTES + 1)
     (tmp_path / "big.xml").write_bytes(content)
@@ -197,7 +207,9 @@ async def test_a_disk_that_fails() -> None:
         ({"a__sitemap_xml": LOC.replace(b"first", b"a"), "sitemap_xml": LOC}, "https://first.example/"),
     ],
 )  # fmt: skip
-def test_the_base_url_is_found(files: dict[str, bytes], base: str, tmp_path: Path) -> None:
+def test_the_base_url_is_found(
+    files: dict[str, bytes], base: str, tmp_path: Path
+) -> None:
     """From robots.txt, else from the first URL in a sitemap, else localhost."""
     write(tmp_path, **files)
     assert FolderFetcher(tmp_path).base_url == base
@@ -226,7 +238,9 @@ BODY = urlset("https://example.org/")
 TOLD = {"etag": '"1"', "last-modified": "Sat, 01 Nov 2025 00:00:00 GMT"}
 
 
-async def fetch_page(fetcher: Fetcher, headers: dict[str, str] | None = None) -> tuple[int, bytes]:
+async def fetch_page(
+    fetcher: Fetcher, headers: dict[str, str] | None = None
+) -> tuple[int, bytes]:
     async with fetcher.open(URL, headers=headers) as response:
         read: Response = response
         return read.status, b"".join([piece async for piece in read.chunks()])
@@ -254,6 +268,9 @@ async def test_a_version_that_one_has_is_not_sent_again(
 
 async def test_bytes_have_no_version_and_what_is_not_stored_is_a_404() -> None:
     """A page without headers is always sent, whatever is asked."""
-    assert await fetch_page(MemoryFetcher({URL: BODY}), {"If-None-Match": "*"}) == (200, BODY)
+    assert await fetch_page(MemoryFetcher({URL: BODY}), {"If-None-Match": "*"}) == (
+        200,
+        BODY,
+    )
     with pytest.raises(FetchError, match="404"):
         await fetch_page(MemoryFetcher({}), {"If-None-Match": "*"})

@@ -89,7 +89,9 @@ async def test_redirects_that_lead_nowhere() -> None:
         hosts = {LIVE: staging.base}
         async with walk(sitemaps=names, map_hosts=hosts, options=options) as entries:
             assert [entry async for entry in entries] == []
-        outcomes = {each.url: each.reason for each in entries.report.documents if each.via}
+        outcomes = {
+            each.url: each.reason for each in entries.report.documents if each.via
+        }
     assert outcomes == {
         at("top.xml"): "redirect-loop",
         f"{stranger.base}/x.xml": "cross-host-child",
@@ -105,14 +107,20 @@ async def test_logins_and_headers() -> None:
         from aiohttp import web as server  # noqa: PLC0415 (a type elsewhere)
 
         seen.append(
-            (request.path, request.headers.get("Authorization"), request.headers.get("X-Key"))
+            (
+                request.path,
+                request.headers.get("Authorization"),
+                request.headers.get("X-Key"),
+            )
         )
         return server.Response(body=urlset(at("a")))
 
     async with listen(answer) as base:
         options = FetchOptions(headers={"X-Key": "k"})
         site = "https://me:pw@www.acme.example/map.xml"
-        async with walk(sitemaps=[site], map_hosts={LIVE: base}, options=options) as entries:
+        async with walk(
+            sitemaps=[site], map_hosts={LIVE: base}, options=options
+        ) as entries:
             assert [entry.loc async for entry in entries] == [at("a")]
     assert ("/map.xml", "Basic bWU6cHc=", "k") in seen
 
@@ -120,7 +128,9 @@ async def test_logins_and_headers() -> None:
 async def test_a_fetcher_of_ones_own() -> None:
     """It asks other hosts itself, in its `open`; a walk with a map says so."""
     with pytest.raises(TypeError, match="requires an HttpFetcher"):
-        async with walk(LIVE, map_hosts={LIVE: "b.example"}, fetcher=MemoryFetcher({})) as entries:
+        async with walk(
+            LIVE, map_hosts={LIVE: "b.example"}, fetcher=MemoryFetcher({})
+        ) as entries:
             assert [entry async for entry in entries] == []
 
 
@@ -174,7 +184,10 @@ async def test_a_host_that_is_down() -> None:
         retry_wait_seconds=0.001, host_pause_seconds=0.01, host_trials=1, concurrency=2
     )
     async with serve(make_pages) as staging:
-        arguments: dict[str, Any] = {"map_hosts": {LIVE: staging.base}, "options": options}
+        arguments: dict[str, Any] = {
+            "map_hosts": {LIVE: staging.base},
+            "options": options,
+        }
         async with walk(sitemaps=[at("top.xml")], **arguments) as entries:
             assert [entry async for entry in entries] == []
     assert entries.report.left_out["host-down"] > 20

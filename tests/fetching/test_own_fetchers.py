@@ -55,7 +55,9 @@ class Own:
 # -- names that are no hooks
 
 
-@pytest.mark.parametrize("value", [None, 7, "text", {"a": 1}, object(), asyncio.Lock, print])
+@pytest.mark.parametrize(
+    "value", [None, 7, "text", {"a": 1}, object(), asyncio.Lock, print]
+)
 async def test_attributes_of_any_name_are_no_hooks(value: object) -> None:
     """A walk never calls an attribute of a caller's fetcher because of its name alone."""
     fetcher = Own(SITEMAP)
@@ -103,14 +105,18 @@ async def test_errors_of_the_system_are_failures_to_connect(error: Exception) ->
     assert not report.complete
 
 
-@pytest.mark.parametrize("error", [KeyError("x"), RuntimeError("bug"), ValueError("no")])
+@pytest.mark.parametrize(
+    "error", [KeyError("x"), RuntimeError("bug"), ValueError("no")]
+)
 async def test_bugs_of_a_fetcher_come_to_the_caller(error: Exception) -> None:
     """All other exceptions are bugs, and are not hidden."""
     with pytest.raises(type(error)):
         await read(Own(error))
 
 
-@pytest.mark.parametrize("error", [ConnectionAbortedError("gone"), TimeoutError("slow")])
+@pytest.mark.parametrize(
+    "error", [ConnectionAbortedError("gone"), TimeoutError("slow")]
+)
 async def test_a_body_that_breaks_off_loses_only_its_rest(error: Exception) -> None:
     """What came before an error of the system is delivered."""
 
@@ -136,7 +142,9 @@ async def test_a_body_that_breaks_off_loses_only_its_rest(error: Exception) -> N
         (401, "login-required"),
     ],
 )
-async def test_a_status_that_is_no_success_is_a_failure(status: int, reason: str) -> None:
+async def test_a_status_that_is_no_success_is_a_failure(
+    status: int, reason: str
+) -> None:
     """A document that a fetcher hands over with such a status is not read."""
     response = StoredResponse(f"{HOME}/sitemap.xml", SITEMAP, status)
     async with walk(sitemaps=[f"{HOME}/sitemap.xml"], fetcher=Own(response)) as entries:
@@ -152,7 +160,10 @@ async def test_retry_after_of_a_handed_over_status_is_kept() -> None:
     async with walk(sitemaps=[f"{HOME}/sitemap.xml"], fetcher=Own(response)) as entries:
         assert [entry async for entry in entries] == []
     (document,) = [each for each in entries.report.documents if each.via is not None]
-    assert (document.reason, document.retry_after_seconds) == (IssueCode.RETRY_LATER, 99_999)
+    assert (document.reason, document.retry_after_seconds) == (
+        IssueCode.RETRY_LATER,
+        99_999,
+    )
 
 
 # -- functions
@@ -171,7 +182,9 @@ async def get_later(url: str) -> bytes | None:
 def get_response(url: str, headers: object = None) -> StoredResponse:
     assert not headers
     status = 200 if url in PAGES else 404
-    return StoredResponse(url, PAGES.get(url, b"no"), status, {"Content-Type": "text/xml"})
+    return StoredResponse(
+        url, PAGES.get(url, b"no"), status, {"Content-Type": "text/xml"}
+    )
 
 
 class Getter:

@@ -84,9 +84,18 @@ async def test_headers_of_the_caller_stay_at_home(
         url = server.url(f"to?url={quote(back, safe='')}")
         await fetch(fetcher, url, {"X-Own": "x", "If-None-Match": '"1"'})
     first, came_back = sent(server, 0), sent(server, 1)
-    assert first.items() >= {name.lower(): value for name, value in SECRETS.items()}.items()
+    assert (
+        first.items()
+        >= {name.lower(): value for name, value in SECRETS.items()}.items()
+    )
     assert first["x-own"] == "x"
-    allowed = {"user-agent", "accept", "accept-language", "accept-encoding", "if-none-match"}
+    allowed = {
+        "user-agent",
+        "accept",
+        "accept-language",
+        "accept-encoding",
+        "if-none-match",
+    }
     assert set(sent(stranger)) == allowed
     assert set(came_back) == allowed
     assert came_back["user-agent"] == "me/1"
@@ -101,7 +110,9 @@ async def test_headers_of_the_caller_are_for_the_origins_it_named(
         fetcher.trust(server.base)
         await fetch(fetcher, server.url("hops/2"))
         await fetch(fetcher, stranger.url("ok"))
-    assert [request.headers.get("x-api-key") for request in server.requests] == ["x"] * 3
+    assert [request.headers.get("x-api-key") for request in server.requests] == [
+        "x"
+    ] * 3
     assert set(sent(stranger)) == {"user-agent", "accept", "accept-encoding"}
 
 
@@ -116,11 +127,15 @@ async def test_userinfo_that_the_user_gave_is_used_at_its_origin(
         assert (await fetch(fetcher, named))[1:] == (server.url("ok"), [])
         await fetch(fetcher, server.url(f"to?url={quote(stranger.url('ok'))}"))
     expected = "Basic bWU6cMOkc3M="
-    assert [request.headers["authorization"] for request in server.requests] == [expected] * 2
+    assert [request.headers["authorization"] for request in server.requests] == [
+        expected
+    ] * 2
     assert "authorization" not in sent(stranger)
 
 
-async def test_userinfo_from_elsewhere_is_removed_with_an_issue(server: FaultServer) -> None:
+async def test_userinfo_from_elsewhere_is_removed_with_an_issue(
+    server: FaultServer,
+) -> None:
     """Credentials in a child's URL or in a redirect are not sent; an Issue says so."""
     async with HttpFetcher() as fetcher:
         fetcher.trust(server.base)
@@ -270,10 +285,14 @@ def fill(site: Site, *moves: str) -> None:
     """Give a site an index whose children redirect, each to another address."""
     children = [f"{site.base}/c{number}.xml" for number in range(len(moves))]
     site.pages["/index.xml"] = Answer(index(*children))
-    site.pages["/robots.txt"] = Answer(DISALLOW + f"Sitemap: {site.base}/index.xml\n".encode())
+    site.pages["/robots.txt"] = Answer(
+        DISALLOW + f"Sitemap: {site.base}/index.xml\n".encode()
+    )
     site.pages |= {f"/c{number}.xml": move(to) for number, to in enumerate(moves)}
     site.pages |= {"/hop.xml": move("/private/b.xml")}
-    site.pages |= {f"/private/{x}.xml": Answer(urlset(f"{site.base}/{x}")) for x in "ab"}
+    site.pages |= {
+        f"/private/{x}.xml": Answer(urlset(f"{site.base}/{x}")) for x in "ab"
+    }
 
 
 @pytest.mark.parametrize("hosts", ["host", "site", "any"])
@@ -284,7 +303,9 @@ async def test_children_lead_no_further_than_children_would_be_read(
     """To another site only with leave or by its proof, to no disallowed path, by way of none."""
     there = elsewhere(other)
     fill(ours, f"{there}/map.xml", f"{there}/proven.xml", "/private/a.xml", "/hop.xml")
-    read = await read_site(ours.base, hosts=hosts, respect_robots=respect, options=allow(other))
+    read = await read_site(
+        ours.base, hosts=hosts, respect_robots=respect, options=allow(other)
+    )
     expected = {
         "/c0.xml": "" if hosts == "any" else "cross-host-child",
         "/c1.xml": "",
@@ -299,12 +320,17 @@ async def test_children_lead_no_further_than_children_would_be_read(
     assert read.report.complete is (hosts == "any")
 
 
-async def test_a_stranger_is_asked_before_a_site_sends_us_there(ours: Site, other: Site) -> None:
+async def test_a_stranger_is_asked_before_a_site_sends_us_there(
+    ours: Site, other: Site
+) -> None:
     """What robots.txt names may lead to another site, by the rules and the pace of that one."""
     there = elsewhere(other)
     names = "".join(f"Sitemap: {ours.base}/{name}.xml\n" for name in "ab")
     ours.pages["/robots.txt"] = Answer(names.encode())
-    ours.pages |= {"/a.xml": move(f"{there}/map.xml"), "/b.xml": move(f"{there}/private/map.xml")}
+    ours.pages |= {
+        "/a.xml": move(f"{there}/map.xml"),
+        "/b.xml": move(f"{there}/private/map.xml"),
+    }
     async with HttpFetcher(allow(other)) as fetcher:
         read = await read_site(ours.base, fetcher=fetcher)
         assert fetcher.hosts["localhost"].delay == 0.01
@@ -331,7 +357,9 @@ async def test_a_search_leads_to_no_disallowed_place(ours: Site, other: Site) ->
         ("https://example.org/private/c.xml", "robots-disallowed"),
     ],
 )
-async def test_what_a_callers_fetcher_followed_is_not_read(to: str, reason: str) -> None:
+async def test_what_a_callers_fetcher_followed_is_not_read(
+    to: str, reason: str
+) -> None:
     """A fetcher that asks nobody has made the request; its document is left alone."""
     top, child = "https://example.org/top.xml", "https://example.org/c.xml"
     pages: Pages = {
@@ -345,7 +373,9 @@ async def test_what_a_callers_fetcher_followed_is_not_read(to: str, reason: str)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_every_redirect_status_is_followed(status: int, server: FaultServer) -> None:
+async def test_every_redirect_status_is_followed(
+    status: int, server: FaultServer
+) -> None:
     """All five lead on, and the response tells where it came from."""
     async with HttpFetcher() as fetcher:
         fetcher.trust(server.base)
@@ -353,7 +383,9 @@ async def test_every_redirect_status_is_followed(status: int, server: FaultServe
         assert await fetch(fetcher, url) == (DOCUMENT, server.url("ok"), [])
 
 
-async def test_the_callers_word_counts_on_the_origin_that_it_names(ours: Site, other: Site) -> None:
+async def test_the_callers_word_counts_on_the_origin_that_it_names(
+    ours: Site, other: Site
+) -> None:
     """A given sitemap may lead to any path of its origin, but not of another one."""
     fill(ours)
     ours.pages |= {

@@ -13,13 +13,22 @@ HTML = {"Content-Type": "text/html"}
 CHALLENGE = b"""<!DOCTYPE html><html lang="en-US"><head><title>Just a moment...</title></head>
 <body><script>(function(){window._cf_chl_opt = {cvId: '3'};}());</script></body></html>"""
 REFUSED: dict[str, tuple[Answer, str]] = {
-    "Cloudflare challenge": (Answer(CHALLENGE, 403, {"cf-mitigated": "challenge"}), "Cloudflare"),
-    "Cloudflare with 200": (Answer(CHALLENGE, 200, {"cf-mitigated": "challenge"}), "Cloudflare"),
+    "Cloudflare challenge": (
+        Answer(CHALLENGE, 403, {"cf-mitigated": "challenge"}),
+        "Cloudflare",
+    ),
+    "Cloudflare with 200": (
+        Answer(CHALLENGE, 200, {"cf-mitigated": "challenge"}),
+        "Cloudflare",
+    ),
     "AWS challenge": (Answer(b"", 202, {"x-amzn-waf-action": "challenge"}), "AWS WAF"),
     "Vercel": (Answer(b"", 429, {"x-vercel-mitigated": "challenge"}), "Vercel"),
     "Sucuri": (Answer(b"", 403, {"x-sucuri-block": "FBP007"}), "Sucuri"),
     "DataDome": (Answer(b"", 403, {"x-datadome": "protected"}), "DataDome"),
-    "Akamai": (Answer(b"<TITLE>Access Denied</TITLE>", 403, {"server": "AkamaiGHost"}), "Akamai"),
+    "Akamai": (
+        Answer(b"<TITLE>Access Denied</TITLE>", 403, {"server": "AkamaiGHost"}),
+        "Akamai",
+    ),
 }
 """Refusals, and whose they are."""
 
@@ -39,8 +48,12 @@ async def test_a_site_behind_a_protection(name: str) -> None:
 
 async def test_named_sitemaps_and_one_probe_are_enough() -> None:
     """robots.txt is let through, as it often is; its sitemap, and one guessed path, are not."""
-    async with serve_site(Answer(CHALLENGE, 403, {"cf-mitigated": "challenge"})) as site:
-        site.pages["/robots.txt"] = Answer(f"Sitemap: {site.base}/maps/all.xml".encode())
+    async with serve_site(
+        Answer(CHALLENGE, 403, {"cf-mitigated": "challenge"})
+    ) as site:
+        site.pages["/robots.txt"] = Answer(
+            f"Sitemap: {site.base}/maps/all.xml".encode()
+        )
         read = await read_site(site.base)
         assert site.requested == ["/robots.txt", "/maps/all.xml", "/sitemap.xml"]
     assert {*read.codes} == {"blocked-by-site"}
@@ -48,7 +61,9 @@ async def test_named_sitemaps_and_one_probe_are_enough() -> None:
 
 async def test_guesses_alone_are_refused() -> None:
     """Where only guessed paths are behind it, that is why there is no sitemap."""
-    async with serve_site(Answer(CHALLENGE, 403, {"cf-mitigated": "challenge"})) as site:
+    async with serve_site(
+        Answer(CHALLENGE, 403, {"cf-mitigated": "challenge"})
+    ) as site:
         site.pages |= {"/": Answer(b"<html></html>", 200, HTML), "/robots.txt": 404}
         read = await read_site(site.base)
     assert {*read.codes} == {"blocked-by-site"}
@@ -57,7 +72,9 @@ async def test_guesses_alone_are_refused() -> None:
 
 async def test_plain_403s_are_tried_to_the_end_and_counted() -> None:
     """Object stores answer so for what is not there; the last word says how many did."""
-    async with serve_site(Answer(b"<Error><Code>AccessDenied</Code></Error>", 403)) as site:
+    async with serve_site(
+        Answer(b"<Error><Code>AccessDenied</Code></Error>", 403)
+    ) as site:
         site.pages["/"] = Answer(b"<html></html>", 200, HTML)
         read = await read_site(site.base)
         assert len(site.requested) == 2 + len(WELL_KNOWN_PATHS)

@@ -22,7 +22,14 @@ from hosts import ANSWERS, HOSTS, NamedAddresses, resolve
 from serving import serve
 from walking import index, urlset
 
-from sitemapreader import FetchError, FetchOptions, HttpFetcher, IssueCode, walk, walk_many
+from sitemapreader import (
+    FetchError,
+    FetchOptions,
+    HttpFetcher,
+    IssueCode,
+    walk,
+    walk_many,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -30,7 +37,14 @@ if TYPE_CHECKING:
     from aiohttp.abc import ResolveResult
     from serving import Page
 
-PRIVATE = ("127.0.0.1", "::1", "10.0.0.1", "169.254.169.254", "::ffff:127.0.0.1", "fd00::1")
+PRIVATE = (
+    "127.0.0.1",
+    "::1",
+    "10.0.0.1",
+    "169.254.169.254",
+    "::ffff:127.0.0.1",
+    "fd00::1",
+)
 
 
 async def open_and_fail(fetcher: HttpFetcher, url: str) -> str:
@@ -49,7 +63,9 @@ async def test_a_private_address_from_a_resolver_is_refused() -> None:
         for address in PRIVATE:
             resolver = NamedAddresses(lambda _, address=address: address)  # type: ignore[misc]
             async with HttpFetcher(options, resolver=resolver) as fetcher:
-                code = await open_and_fail(fetcher, f"http://site.test:{server.port}/ok")
+                code = await open_and_fail(
+                    fetcher, f"http://site.test:{server.port}/ok"
+                )
             assert code == IssueCode.BLOCKED_ADDRESS, address
             assert resolver.asked == ["site.test"]
         assert server.connections == 0
@@ -88,10 +104,14 @@ async def test_a_name_without_an_address(empty: str, expected: list[str]) -> Non
 
     async with serve(show) as site:
         port = int(site.base.rpartition(":")[2])
-        options = FetchOptions(allow_networks=("127.0.0.0/8",), allow_ports=(port,), max_attempts=1)
+        options = FetchOptions(
+            allow_networks=("127.0.0.0/8",), allow_ports=(port,), max_attempts=1
+        )
         async with HttpFetcher(options, resolver=EmptyAnswers(empty)) as fetcher:
             for _ in range(2):
-                async with walk(f"http://site.test:{port}/", fetcher=fetcher) as entries:
+                async with walk(
+                    f"http://site.test:{port}/", fetcher=fetcher
+                ) as entries:
                     locs = [entry.loc async for entry in entries]
                 assert sorted(loc[-1] for loc in locs) == expected
                 codes = {str(issue.code) for issue in entries.report.issues}
@@ -118,7 +138,11 @@ class Server:
         self.most[address] = max(self.most.get(address, 0), self.running[address])
         try:
             await asyncio.sleep(0.01)
-            body = urlset(f"http://{request.host}/1") if request.path == "/sitemap.xml" else b""
+            body = (
+                urlset(f"http://{request.host}/1")
+                if request.path == "/sitemap.xml"
+                else b""
+            )
             return web.Response(body=body, status=200 if body else 404)
         finally:
             self.running[address] -= 1
@@ -144,7 +168,9 @@ async def server() -> AsyncIterator[Server]:
 async def open_fetcher(
     server: Server, resolver: NamedAddresses, **options: Any
 ) -> AsyncIterator[HttpFetcher]:
-    made = FetchOptions(allow_networks=("127.0.0.0/8",), allow_ports=(server.port,), **options)
+    made = FetchOptions(
+        allow_networks=("127.0.0.0/8",), allow_ports=(server.port,), **options
+    )
     async with HttpFetcher(made, resolver=resolver) as fetcher:
         yield fetcher
 
@@ -174,14 +200,19 @@ async def open_status(fetcher: HttpFetcher, url: str) -> IssueCode | None:
         return error.code
 
 
-async def test_an_unread_response_lends_its_place_at_the_address(server: Server) -> None:
+async def test_an_unread_response_lends_its_place_at_the_address(
+    server: Server,
+) -> None:
     """A consumer's request to another name there need not wait for the walk that waits for it."""
     async with (
         asyncio.timeout(30),  # for ever, if the place is not lent
         open_fetcher(server, NamedAddresses(), per_address=1, per_host=1) as fetcher,
         fetcher.client().open(f"http://a.test:{server.port}/sitemap.xml") as unread,
     ):
-        assert await open_status(fetcher, f"http://b.test:{server.port}/sitemap.xml") is None
+        assert (
+            await open_status(fetcher, f"http://b.test:{server.port}/sitemap.xml")
+            is None
+        )
         assert [piece async for piece in unread.chunks()]
 
 
@@ -248,7 +279,9 @@ def report() -> Any:
     script = [sys.executable, "-X", "utf8", __file__]
     places = (package.ROOT, package.TESTS / "support")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
-    run = subprocess.run(script, capture_output=True, check=False, timeout=60, env=environment)
+    run = subprocess.run(
+        script, capture_output=True, check=False, timeout=60, env=environment
+    )
     assert run.returncode == 0, run.stderr.decode()
     return json.loads(run.stdout)
 
@@ -257,7 +290,10 @@ def report() -> Any:
 def test_no_spelling_of_a_private_address_is_opened(host: str, report: Any) -> None:
     """As a start that the caller did not name, and as a redirect's target, it is refused."""
     assert len(report["codes"][host]) == 2
-    assert set(report["codes"][host]) <= {IssueCode.BLOCKED_ADDRESS, IssueCode.INVALID_URL}
+    assert set(report["codes"][host]) <= {
+        IssueCode.BLOCKED_ADDRESS,
+        IssueCode.INVALID_URL,
+    }
 
 
 def test_no_connection_was_made(report: Any) -> None:
@@ -321,24 +357,32 @@ async def test_a_private_address_by_leave() -> None:
     """A named start and `allow_networks` open what is refused otherwise."""
     async with FaultServer() as server:
         url = server.url("ok")
-        options = FetchOptions(allow_networks=("127.0.0.0/8",), allow_ports=(server.port,))
+        options = FetchOptions(
+            allow_networks=("127.0.0.0/8",), allow_ports=(server.port,)
+        )
         refusing = HttpFetcher(FetchOptions(allow_ports=(server.port,)))
         for fetcher in (HttpFetcher(), HttpFetcher(options), refusing):
             if fetcher.options.allow_ports == ():
                 fetcher.trust(url)
             async with fetcher:
                 code = await open_and_fail(fetcher, url)
-                assert code == ("opened" if fetcher is not refusing else IssueCode.BLOCKED_ADDRESS)
+                assert code == (
+                    "opened" if fetcher is not refusing else IssueCode.BLOCKED_ADDRESS
+                )
         assert len(server.requests) == 2
 
 
 async def test_an_address_that_nothing_connects_to() -> None:
     """One with a final dot is refused in our words, also where its network is allowed."""
     async with HttpFetcher(FetchOptions(allow_networks=("127.0.0.0/8",))) as fetcher:
-        assert await open_and_fail(fetcher, "http://127.0.0.1./") == IssueCode.INVALID_URL
+        assert (
+            await open_and_fail(fetcher, "http://127.0.0.1./") == IssueCode.INVALID_URL
+        )
 
 
-async def test_a_public_start_that_turns_private(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_public_start_that_turns_private(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """DNS rebinding: after a public answer, a private one for the same name is not connected to."""
     answers = {"rebound.test": ["8.8.8.8"]}
     monkeypatch.setitem(ANSWERS, "rebound.test", answers["rebound.test"])
@@ -346,7 +390,10 @@ async def test_a_public_start_that_turns_private(monkeypatch: pytest.MonkeyPatch
     loop = asyncio.get_running_loop()
     connected: list[str] = []
     connect = loop.sock_connect
-    async with FaultServer() as server, HttpFetcher(FetchOptions(max_attempts=1)) as fetcher:
+    async with (
+        FaultServer() as server,
+        HttpFetcher(FetchOptions(max_attempts=1)) as fetcher,
+    ):
 
         async def connect_here(made: socket.socket, place: Any) -> None:
             connected.append(place[0])
@@ -386,7 +433,9 @@ async def test_a_kept_connection_is_for_those_who_may_go_there(
             walk, other = fetcher.client(), fetcher.client()
             walk.trust(url)
             async with walk.open(url) as response:
-                assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
+                assert (
+                    b"".join([piece async for piece in response.chunks()]) == DOCUMENT
+                )
                 assert getattr(response, "address", "") == "127.0.0.1"
             answers["site.test"] = "8.8.8.8"
             fetcher.session.connector.clear_dns_cache()
@@ -429,6 +478,9 @@ async def test_a_literal_counts_with_the_names_of_its_address(server: Server) ->
     server.most.clear()
     async with open_fetcher(server, NamedAddresses()) as fetcher:
         await asyncio.gather(
-            *(open_status(fetcher, f"http://a.test:{server.port}/{n}") for n in range(9))
+            *(
+                open_status(fetcher, f"http://a.test:{server.port}/{n}")
+                for n in range(9)
+            )
         )
     assert server.most["127.0.0.1"] <= FetchOptions().per_host

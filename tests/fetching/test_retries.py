@@ -40,7 +40,9 @@ async def fetch(server: FaultServer, path: str, options: FetchOptions = QUICK) -
             return b"".join([piece async for piece in response.chunks()])
 
 
-async def fail(server: FaultServer, path: str, options: FetchOptions = QUICK) -> FetchError:
+async def fail(
+    server: FaultServer, path: str, options: FetchOptions = QUICK
+) -> FetchError:
     with pytest.raises(FetchError) as caught:
         await fetch(server, path, options)
     return caught.value
@@ -76,7 +78,10 @@ async def test_a_name(monkeypatch: pytest.MonkeyPatch, code: str, times: int) ->
         ("Sat Nov 21 03:02:00 2026", 120),
         ("Sat, 21 Nov 2026 04:02:00 +0100", 120),
         ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
-        ("Fri, 31 Dec 9999 23:59:59 GMT", (datetime.max.replace(tzinfo=UTC) - NOW).total_seconds()),
+        (
+            "Fri, 31 Dec 9999 23:59:59 GMT",
+            (datetime.max.replace(tzinfo=UTC) - NOW).total_seconds(),
+        ),
         ("-5", None),
         ("5.5", None),
         ("1_0", None),
@@ -96,10 +101,14 @@ def test_retry_after(text: str, seconds: float | None) -> None:
 
 async def test_pauses_double(server: FaultServer) -> None:
     """With as much again by chance, and up to the longest Retry-After."""
-    options = FetchOptions(max_attempts=4, retry_wait_seconds=0.02, retry_after_seconds=0.05)
+    options = FetchOptions(
+        max_attempts=4, retry_wait_seconds=0.02, retry_after_seconds=0.05
+    )
     assert (await fail(server, "reset", options)).tries == 4
     pauses = [after.at - before.at for before, after in pairwise(server.requests)]
-    assert all(pause >= least for pause, least in zip(pauses, (0.02, 0.04, 0.05), strict=True))
+    assert all(
+        pause >= least for pause, least in zip(pauses, (0.02, 0.04, 0.05), strict=True)
+    )
 
 
 async def test_a_wait_of_no_seconds_is_a_retry(server: FaultServer) -> None:
@@ -135,11 +144,22 @@ async def test_how_often_was_asked_is_in_the_report(
 
 @pytest.mark.parametrize(
     ("path", "requests"),
-    [("reset", 3), ("close", 3), *((f"status/{status}", 3) for status in (429, 500, 503, 599))]
+    [
+        ("reset", 3),
+        ("close", 3),
+        *((f"status/{status}", 3) for status in (429, 500, 503, 599)),
+    ]
     + [(f"status/{status}", 1) for status in (400, 401, 403, 404, 410, 451, 304, 999)]
-    + [("garbage", 1), ("length-short", 1), ("circle/a", 2), ("later?status=503&after=3601", 1)],
+    + [
+        ("garbage", 1),
+        ("length-short", 1),
+        ("circle/a", 2),
+        ("later?status=503&after=3601", 1),
+    ],
 )
-async def test_how_often_is_asked(path: str, requests: int, server: FaultServer) -> None:
+async def test_how_often_is_asked(
+    path: str, requests: int, server: FaultServer
+) -> None:
     """At most `tries` requests, and only one where another cannot help."""
     await fail(server, path)
     assert len(server.requests) == requests
@@ -171,7 +191,9 @@ async def test_a_connection_that_went_stale_costs_no_try(server: FaultServer) ->
         fetcher.trust(server.base)
         for _ in range(5):
             async with fetcher.open(server.url("stale")) as response:
-                assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
+                assert (
+                    b"".join([piece async for piece in response.chunks()]) == DOCUMENT
+                )
     assert len(server.requests) == 5
 
 

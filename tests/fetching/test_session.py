@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 import package
 import pytest
 from certificates import believe, make_server_context, write_certificate
-from faults import DOCUMENT, ROUTES, FaultServer, Request, Step, always, answered, head, reset
+from faults import (
+    DOCUMENT,
+    ROUTES,
+    FaultServer,
+    Request,
+    Step,
+    always,
+    answered,
+    head,
+    reset,
+)
 from serving import Answer, Site, serve_site
 from walking import urlset
 
@@ -78,14 +88,18 @@ async def test_a_closed_fetcher_says_so(server: FaultServer) -> None:
             fetcher.trust(server.base)
             if is_used:
                 await fetch(fetcher, server.url("ok"))
-        with pytest.raises(RuntimeError, match="this HttpFetcher is closed: make a new one"):
+        with pytest.raises(
+            RuntimeError, match="this HttpFetcher is closed: make a new one"
+        ):
             await fetch(fetcher, server.url("ok"))
 
 
 async def test_cookies_are_not_kept(server: FaultServer) -> None:
     """One document's cookies do not go along with the next request."""
     cookie = head("200 OK", "Set-Cookie: a=b; Path=/", length=0)
-    base = server.base.replace("127.0.0.1", "localhost")  # of an address, no jar keeps cookies
+    base = server.base.replace(
+        "127.0.0.1", "localhost"
+    )  # of an address, no jar keeps cookies
     async with HttpFetcher() as fetcher:
         fetcher.trust(base)
         with pytest.MonkeyPatch.context() as patch:
@@ -123,13 +137,17 @@ async def test_a_proxy_is_asked_for_everything(server: FaultServer) -> None:
             patch.setitem(ROUTES, "x", stand_in)
             for _ in range(2):
                 assert await fetch(fetcher, "http://site.example/x") == DOCUMENT
-            assert (await fail(fetcher, "http://10.0.0.1/x")).code == IssueCode.BLOCKED_ADDRESS
+            assert (
+                await fail(fetcher, "http://10.0.0.1/x")
+            ).code == IssueCode.BLOCKED_ADDRESS
     assert (paths, server.connections) == (["http://site.example/x"] * 2, 1)
 
 
 async def test_a_proxy_that_is_down_is_no_failing_site() -> None:
     """The error says that there is no way to the proxy, whatever the site does."""
-    async with HttpFetcher(FetchOptions(proxy="http://127.0.0.1:9", max_attempts=1)) as fetcher:
+    async with HttpFetcher(
+        FetchOptions(proxy="http://127.0.0.1:9", max_attempts=1)
+    ) as fetcher:
         for url in ("http://site.example/x", "https://site.example/x"):
             error = await fail(fetcher, url)
             assert error.code == IssueCode.CONNECT
@@ -145,7 +163,9 @@ async def test_a_proxy_that_is_down_is_no_failing_site() -> None:
 async def test_a_proxy_that_opens_no_way_to_https(status: int, code: IssueCode) -> None:
     """It is the proxy that wants a login or fails, and no site."""
 
-    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def refuse(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(f"HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n".encode())
         writer.close()
@@ -214,7 +234,12 @@ async def test_a_server_that_speaks_no_tls(how: str) -> None:
 def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-X", "dev", "-W", "error", *arguments]
     return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=120, env=package.environment()
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=package.environment(),
     )
 
 

@@ -64,7 +64,13 @@ async def post(fetcher: HttpFetcher, server: FaultServer) -> None:
     host, port = "127.0.0.1", int(server.base.rstrip("/").rpartition(":")[2])
     async with fetcher.turn(server.base):
         reader, writer = await asyncio.open_connection(host, port)
-        lines = ("POST /slow HTTP/1.1", f"Host: {host}:{port}", "Content-Length: 0", "", "")
+        lines = (
+            "POST /slow HTTP/1.1",
+            f"Host: {host}:{port}",
+            "Content-Length: 0",
+            "",
+            "",
+        )
         writer.write("\r\n".join(lines).encode())
         await reader.readline()
         writer.close()
@@ -73,7 +79,10 @@ async def post(fetcher: HttpFetcher, server: FaultServer) -> None:
 
 async def test_a_turn_is_given_back(server: FaultServer) -> None:
     """Whoever fails inside `turn`, or is cancelled before it, holds nothing up."""
-    async with HttpFetcher(FetchOptions(per_host=1)) as fetcher, asyncio.timeout(PATIENT):
+    async with (
+        HttpFetcher(FetchOptions(per_host=1)) as fetcher,
+        asyncio.timeout(PATIENT),
+    ):
         fetcher.trust(server.base)
         with pytest.raises(ZeroDivisionError):  # noqa: PT012 (it fails inside)
             async with fetcher.turn(server.base):
@@ -98,13 +107,17 @@ async def test_the_gap_between_requests(server: FaultServer) -> None:
     async with HttpFetcher(FetchOptions(delay_seconds=0.1, per_host=4)) as fetcher:
         fetcher.trust(server.base)
         begin = asyncio.get_running_loop().time()
-        await fetch_many(fetcher, server.url("hops/1"), server.url("ok"), server.url("ok"))
+        await fetch_many(
+            fetcher, server.url("hops/1"), server.url("ok"), server.url("ok")
+        )
     _, *others = arrivals(server, begin)
     assert len(others) == 3
     assert all(at >= 0.1 * number for number, at in enumerate(others, start=1))
 
 
-async def test_a_crawl_delay_is_for_its_host_and_never_lowers(server: FaultServer) -> None:
+async def test_a_crawl_delay_is_for_its_host_and_never_lowers(
+    server: FaultServer,
+) -> None:
     """It raises the gap of one host; below the option, the option counts."""
     server.requests.clear()
     async with HttpFetcher(FetchOptions(delay_seconds=0.1)) as fetcher:
@@ -132,7 +145,9 @@ def test_what_a_crawl_delay_may_be(asked: float, kept: float) -> None:
     assert fetcher.hosts["site.example"].rate == (2, kept)
 
 
-def test_429_halves_the_rate_and_good_answers_restore_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_429_halves_the_rate_and_good_answers_restore_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """First fewer requests at once, then time between them; and back again."""
     clock, seen = Clock(), []
     monkeypatch.setattr(politeness, "time", clock)
@@ -142,7 +157,17 @@ def test_429_halves_the_rate_and_good_answers_restore_it(monkeypatch: pytest.Mon
         host.slow_down()  # of the same moment
         seen.append(host.rate)
         clock.now += 1
-    assert seen == [(2, 0), (1, 0), (1, 0.5), (1, 1), (1, 2), (1, 4), (1, 8), (1, 8), (1, 8)]
+    assert seen == [
+        (2, 0),
+        (1, 0),
+        (1, 0.5),
+        (1, 1),
+        (1, 2),
+        (1, 4),
+        (1, 8),
+        (1, 8),
+        (1, 8),
+    ]
     for number, rate in ((5, (1, 0)), (2, (4, 0)), (1, (4, 0))):
         for _ in range(20 * number):
             host.speed_up()
@@ -239,7 +264,9 @@ async def test_a_slot_in_use_is_not_lent() -> None:
     assert await is_let_in(third, PATIENT)
 
 
-async def test_only_so_many_idle_hosts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_so_many_idle_hosts_are_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A run over many hosts forgets those that need no memory, and only those."""
     monkeypatch.setattr(politeness, "MAX_IDLE_HOSTS", 10)
     hosts = Hosts(1, 0.0)
@@ -266,7 +293,10 @@ async def test_hosts_do_not_wait_for_one_another(server: FaultServer) -> None:
 
 async def test_requests_of_ones_own_take_their_turn(server: FaultServer) -> None:
     """Inside `turn`, other requests count among those of the fetcher at a host."""
-    async with HttpFetcher(FetchOptions(per_host=2)) as fetcher, asyncio.TaskGroup() as group:
+    async with (
+        HttpFetcher(FetchOptions(per_host=2)) as fetcher,
+        asyncio.TaskGroup() as group,
+    ):
         fetcher.trust(server.base)
         for _ in range(4):
             group.create_task(post(fetcher, server))
@@ -290,7 +320,9 @@ async def test_turns_keep_the_crawl_delay(server: FaultServer) -> None:
     assert third >= 0.4
 
 
-async def test_turns_beside_a_walk_come_in_the_order_of_asking(server: FaultServer) -> None:
+async def test_turns_beside_a_walk_come_in_the_order_of_asking(
+    server: FaultServer,
+) -> None:
     """None of 30 starves where a walk asks for ever, in several requests at once."""
     served: list[int | str] = []
 

@@ -30,7 +30,9 @@ ONCE = FetchOptions(max_attempts=1)
 async def serve(answer: Callable[[], Iterable[bytes]]) -> AsyncIterator[str]:
     """Answer each request with the same bytes; give the URL of a sitemap."""
 
-    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def accept(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         try:
             while True:
                 await reader.readuntil(b"\r\n\r\n")
@@ -52,7 +54,10 @@ async def read(
 ) -> tuple[bytes, FetchError | None, int]:
     """Fetch a document; return its body, what was wrong, and the bytes around it."""
     body = b""
-    async with serve(answer) as url, HttpFetcher(ONCE, limits=limits or Limits()) as fetcher:
+    async with (
+        serve(answer) as url,
+        HttpFetcher(ONCE, limits=limits or Limits()) as fetcher,
+    ):
         fetcher.trust(url)
         try:
             async with fetcher.open(url) as response:
@@ -66,7 +71,9 @@ async def read(
 async def walk_over(answer: Callable[[], Iterable[bytes]], **limits: int) -> Report:
     """Walk over one sitemap; return the report."""
     async with serve(answer) as url:
-        entries = walk(sitemaps=[url], options=ONCE, limits=Limits(**limits), respect_robots=False)
+        entries = walk(
+            sitemaps=[url], options=ONCE, limits=Limits(**limits), respect_robots=False
+        )
         async with entries:
             async for _ in entries:
                 pass
@@ -94,14 +101,18 @@ def cut(data: bytes, size: int) -> list[bytes]:
         b"Link: " + b"<https://example.org/a.css>; rel=preload, " * 1_000 + b"\r\n",
         b"Content-Security-Policy: " + b"a" * 65_000 + b"\r\n",
         b"".join(b"X-Field-%d: a\r\n" % number for number in range(900)),
-        b"".join(b"X-Field-%d: %b\r\n" % (number, b"a" * 60_000) for number in range(4)),
+        b"".join(
+            b"X-Field-%d: %b\r\n" % (number, b"a" * 60_000) for number in range(4)
+        ),
     ],
     ids=["one of 42 KB", "one of 65 KB", "900 fields", "four of 60 KB"],
 )
 async def test_long_headers_are_read(fields: bytes) -> None:
     """A field may have 64 KiB, all together 256 KiB, and there may be 1,000."""
     head, rest = PLAIN.split(b"\r\n", 1)
-    body, error, _ = await read(lambda: cut(head + b"\r\n" + fields + rest + BODY, 50_001))
+    body, error, _ = await read(
+        lambda: cut(head + b"\r\n" + fields + rest + BODY, 50_001)
+    )
     assert (body, error) == (BODY, None)
 
 
@@ -110,11 +121,15 @@ async def test_long_headers_are_read(fields: bytes) -> None:
     [
         b"Link: " + b"a" * 66_000 + b"\r\n",
         b"".join(b"X-Field-%d: a\r\n" % number for number in range(1_100)),
-        b"".join(b"X-Field-%d: %b\r\n" % (number, b"a" * 30_000) for number in range(9)),
+        b"".join(
+            b"X-Field-%d: %b\r\n" % (number, b"a" * 30_000) for number in range(9)
+        ),
     ],
     ids=["one of 66 KB", "1,100 fields", "nine of 30 KB"],
 )
-async def test_headers_beyond_the_limits_are_an_error_with_a_code(fields: bytes) -> None:
+async def test_headers_beyond_the_limits_are_an_error_with_a_code(
+    fields: bytes,
+) -> None:
     """Headers that are too long or too many are `bad-http`; no URL comes of them."""
     head, rest = PLAIN.split(b"\r\n", 1)
     report = await walk_over(lambda: cut(head + b"\r\n" + fields + rest + BODY, 50_001))
@@ -157,9 +172,18 @@ async def test_interim_responses_are_counted_and_limited(status: bytes) -> None:
         write_chunks(3, extension=b';name="value"'),
         write_chunks(9_000, extension=b";" + b"x" * 5_000),
         write_chunks(4_000).replace(b"fa0\r\n", b"000FA0 \t\r\n"),
-        write_chunks(4_000).removesuffix(b"\r\n") + b"Digest: abc\r\nExpires: 0\r\n\r\n",
+        write_chunks(4_000).removesuffix(b"\r\n")
+        + b"Digest: abc\r\nExpires: 0\r\n\r\n",
     ],
-    ids=["one", "fifteen", "sixteen", "extension", "long extensions", "zeros", "trailers"],
+    ids=[
+        "one",
+        "fifteen",
+        "sixteen",
+        "extension",
+        "long extensions",
+        "zeros",
+        "trailers",
+    ],
 )
 async def test_what_is_around_a_body_is_counted(wire: bytes) -> None:
     """Sizes and extensions of chunks and trailers count as bytes; the body is the same."""
@@ -176,8 +200,12 @@ async def test_what_is_around_a_body_is_counted(wire: bytes) -> None:
     [
         CHUNKED + b"5;" + b"x" * 300_000 + b"\r\n" + b"<url>" + b"\r\n0\r\n\r\n",
         write_chunks(1, extension=b";padding=" + b"x" * 20),
-        write_chunks(900).removesuffix(b"\r\n") + (b"T: " + b"x" * 9_000 + b"\r\n") * 30 + b"\r\n",
-        (b"HTTP/1.1 102 Processing\r\nX: " + b"x" * 12_000 + b"\r\n\r\n") * 20 + PLAIN + BODY,
+        write_chunks(900).removesuffix(b"\r\n")
+        + (b"T: " + b"x" * 9_000 + b"\r\n") * 30
+        + b"\r\n",
+        (b"HTTP/1.1 102 Processing\r\nX: " + b"x" * 12_000 + b"\r\n\r\n") * 20
+        + PLAIN
+        + BODY,
     ],
     ids=["one extension", "extensions", "trailers", "interim responses"],
 )
@@ -191,17 +219,20 @@ async def test_what_is_around_a_body_is_limited(wire: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "chunk", [b"x\r\nabc\r\n", b"-1\r\nabc\r\n", b"3\r\nabcdef\r\n", b"3\rabc\r\n", b"\r\n"]
+    "chunk",
+    [b"x\r\nabc\r\n", b"-1\r\nabc\r\n", b"3\r\nabcdef\r\n", b"3\rabc\r\n", b"\r\n"],
 )
 async def test_broken_chunks_end_the_body_after_what_came_before(chunk: bytes) -> None:
     """What is no chunk is `body-cut`, as ever, and all whole chunks before it are delivered."""
-    body, error, _ = await read(lambda: [CHUNKED + b"5\r\n<url>\r\n" + chunk + b"0\r\n\r\n"])
+    body, error, _ = await read(
+        lambda: [CHUNKED + b"5\r\n<url>\r\n" + chunk + b"0\r\n\r\n"]
+    )
     assert body.startswith(b"<url>")
     assert error is not None
     assert error.code is IssueCode.BODY_CUT
 
 
-async def test_a_connection_that_closes_after_its_chunks_has_sent_nothing_more() -> None:
+async def test_a_connection_closed_after_its_chunks_has_sent_nothing_more() -> None:
     """A server that hangs up while its body is being read has sent no surplus."""
     big = b"%x\r\n%b\r\n" % (len(BODY) * 40, BODY * 40)
 
@@ -223,11 +254,15 @@ async def serve_redirects(
     """Answer by path and cookies; give the origin, and the list of requests."""
     requests: list[tuple[str, str]] = []
 
-    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def accept(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
-                fields = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if line)
+                fields = dict(
+                    line.split(": ", 1) for line in head.split("\r\n")[1:] if line
+                )
                 request = head.split(" ")[1], fields.get("Cookie", "")
                 requests.append(request)
                 writer.write(answer(*request))
@@ -256,7 +291,10 @@ def send_back(path: str, *cookies: str) -> bytes:
     ("cookies", "sent"),
     [
         (("seen=1",), "seen=1"),
-        (("a=1; Path=/; HttpOnly", 'b="two words"; SameSite=Lax'), 'a=1; b="two words"'),
+        (
+            ("a=1; Path=/; HttpOnly", 'b="two words"; SameSite=Lax'),
+            'a=1; b="two words"',
+        ),
         (("id=x==; Domain=.example.org", "id=y; Max-Age=60"), "id=y"),
         (("old=; Max-Age=0", "new=%7B%22"), "new=%7B%22"),
     ],
@@ -273,7 +311,9 @@ async def test_cookies_of_a_redirect_go_back_to_its_origin(
         pages = {"/": b"<link rel=sitemap href=/map?1>", "/map?1": BODY}
         if wall != "/":
             pages = {"/robots.txt": b"Sitemap: /sitemap.xml", "/sitemap.xml": BODY}
-        return write(pages[path]) if path in pages else write(b"", status="404 Not Found")
+        return (
+            write(pages[path]) if path in pages else write(b"", status="404 Not Found")
+        )
 
     async with (
         serve_redirects(answer) as (origin, requests),
@@ -288,7 +328,10 @@ async def test_cookies_of_a_redirect_go_back_to_its_origin(
 
 async def test_a_cookie_wall_without_end_is_a_loop() -> None:
     """The second identical round ends it; a wall with a new cookie each time ends as well."""
-    async with serve_redirects(lambda path, _: send_back(path, "wall=1")) as (origin, requests):
+    async with serve_redirects(lambda path, _: send_back(path, "wall=1")) as (
+        origin,
+        requests,
+    ):
         async with walk(sitemaps=[f"{origin}/s.xml"], respect_robots=False) as entries:
             assert [entry async for entry in entries] == []
         assert entries.report.documents[0].reason == IssueCode.REDIRECT_LOOP
@@ -324,7 +367,11 @@ async def test_cookies_stay_with_their_origin_and_their_document() -> None:
         for path in ("/a.xml", "/c.xml"):
             async with fetcher.open(origin + path) as response:
                 await read_body(response, 1_000_000)
-    assert requests == [("/a.xml", "own=2"), ("/a.xml", "own=2; wall=1"), ("/c.xml", "own=2")]
+    assert requests == [
+        ("/a.xml", "own=2"),
+        ("/a.xml", "own=2; wall=1"),
+        ("/c.xml", "own=2"),
+    ]
     assert others == [("/b.xml", "")]
 
 
@@ -361,7 +408,9 @@ def answer_slowly(pieces: list[bytes], seconds: float) -> Iterator[str]:
     ],
     ids=["the body", "the rest of it", "the headers", "more than one read"],
 )
-async def test_what_arrived_while_the_process_stood_still_is_read(pieces: list[bytes]) -> None:
+async def test_what_arrived_while_the_process_stood_still_is_read(
+    pieces: list[bytes],
+) -> None:
     """Time in which this process was stopped is no silence of the server."""
     options = FetchOptions(idle_seconds=0.3, headers_seconds=0.3, max_attempts=1)
     with answer_slowly(pieces, 0.2) as url:

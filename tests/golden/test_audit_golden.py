@@ -49,7 +49,9 @@ def write_golden(result: Audit) -> str:
     text, _, _ = text.partition(f"; {len(result.facts.passed)} rules passed")
     counts = [f"{each.rule.code} {each.count}\n" for each in result.findings]
     not_run = {each.reason for each in result.facts.not_run}
-    return "".join((text, "\n", *counts, *(f"not run: {reason}\n" for reason in sorted(not_run))))
+    return "".join(
+        (text, "\n", *counts, *(f"not run: {reason}\n" for reason in sorted(not_run)))
+    )
 
 
 def check_golden(name: str, text: str, *, regenerate: bool) -> None:
@@ -74,19 +76,31 @@ def test_a_clean_site(tmp_path: Path, regenerate: bool) -> None:
         check_golden("clean", write_golden(result), regenerate=regenerate)
 
 
-def test_the_site_of_testdata(regenerate: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_site_of_testdata(
+    regenerate: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The site that the other tests read has three faults, which are all real, in every format."""
     monkeypatch.chdir(package.ROOT)
     with audit_sync(SITE, figures=AuditOptions(now=NOW)) as result:
         check_golden("site", write_golden(result), regenerate=regenerate)
         audit = json.loads(result.format("json"), object_hook=Row)
     facts = audit.facts
-    facts |= {"version": "1.0", "seconds": 0.5, "begun": NOW.isoformat(), "source": "site"}
-    facts |= {"passed": facts.passed[:2], "not_run": facts.not_run[:2]}  # of a hundred alike
+    facts |= {
+        "version": "1.0",
+        "seconds": 0.5,
+        "begun": NOW.isoformat(),
+        "source": "site",
+    }
+    facts |= {
+        "passed": facts.passed[:2],
+        "not_run": facts.not_run[:2],
+    }  # of a hundred alike
     for suffix in SUFFIXES.keys() - {".txt", ".htm"}:
         form = SUFFIXES[suffix]
         text = format_audit(form, audit, Severity.INFO, title="Every format")
-        text = re.sub(r"(?s)(<(style|script)\b).*?</\2>|'sha256-[^']+'", r"\1", text)  # assets
+        text = re.sub(
+            r"(?s)(<(style|script)\b).*?</\2>|'sha256-[^']+'", r"\1", text
+        )  # assets
         text = text.replace(str(SITE), "testdata/site")
         check_golden(f"site{suffix}", text, regenerate=regenerate)
 
@@ -94,15 +108,21 @@ def test_the_site_of_testdata(regenerate: bool, monkeypatch: pytest.MonkeyPatch)
 def test_examples_are_spread_over_the_sitemaps(planted: Audit) -> None:
     """Examples come in turn from the sitemaps with hits, in the order of their URLs."""
     missing = next(each for each in planted.findings if each.rule.code == "missing-url")
-    assert [each.url for each in missing.examples] == [f"{HOST}/missing/{n}" for n in range(3)]
-    near = next(each for each in planted.findings if each.rule.code == "near-protocol-limit")
+    assert [each.url for each in missing.examples] == [
+        f"{HOST}/missing/{n}" for n in range(3)
+    ]
+    near = next(
+        each for each in planted.findings if each.rule.code == "near-protocol-limit"
+    )
     assert len({each.document for each in near.examples}) == 2
 
 
 def test_facts_of_the_planted_site(planted: Audit) -> None:
     """The facts are those of the site: months, sections, hosts, languages, documents."""
     facts = planted.facts
-    assert sum(section.urls for section in facts.sections) + facts.sections_others == 3_000
+    assert (
+        sum(section.urls for section in facts.sections) + facts.sections_others == 3_000
+    )
     assert sum(host.urls for host in facts.hosts) == 3_000
     assert sum(month.urls for month in facts.months) == facts.dated
     assert sum(month.future for month in facts.months) == 2

@@ -20,7 +20,14 @@ TRUE = {
     # `Astro.url` has the suffix of the file, and the sitemap has not
     "astro-files": {
         "page-canonical-elsewhere": [
-            *("about", "blog/index-1", "blog/index-2", "blog/one", "blog/three", "blog/two"),
+            *(
+                "about",
+                "blog/index-1",
+                "blog/index-2",
+                "blog/one",
+                "blog/three",
+                "blog/two",
+            ),
             *("de", "de/about"),
         ]
     },
@@ -35,7 +42,14 @@ TRUE = {
     "docusaurus-languages": {
         "sitemap-unnamed": ["de/sitemap.xml"],
         "hreflang-target-not-listed": [
-            *("", "about", "blog", "blog/2026/01/01/p1", "blog/2026/02/01/p2", "blog/archive"),
+            *(
+                "",
+                "about",
+                "blog",
+                "blog/2026/01/01/p1",
+                "blog/2026/02/01/p2",
+                "blog/archive",
+            ),
             *("blog/tags", "blog/tags/gear", "docs/guide/", "docs/guide/stoves"),
             *("docs/guide/tents", "docs/intro", "docs/tags", "docs/tags/gear"),
         ],

@@ -147,13 +147,17 @@ def test_events(document: Path, regenerate: bool) -> None:
     if regenerate:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
-    assert path.exists(), f"no {path.name}: make it with `pytest {__file__} --regenerate`"
+    assert path.exists(), (
+        f"no {path.name}: make it with `pytest {__file__} --regenerate`"
+    )
     assert text.split("\n") == path.read_text(encoding="utf-8").split("\n")
 
 
 def test_every_code_of_the_readers_has_an_exemplar() -> None:
     """For each Issue that a reader can raise there is a document in testdata that raises it."""
-    seen = {code for document in DOCUMENTS for code in golden.known_reading(document).counts}
+    seen = {
+        code for document in DOCUMENTS for code in golden.known_reading(document).counts
+    }
     assert seen.isdisjoint(NOT_RAISED_BY_READERS)
     assert set(IssueCode) - seen - NOT_RAISED_BY_READERS == set(NOT_IN_FILES)
 

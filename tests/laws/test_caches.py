@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import package
 from each_case import for_each
 
-from sitemapreader import UrlEntry, urls
+from sitemapreader import UrlEntry
+from sitemapreader._types import urls
 from sitemapreader._types.options import MAX_URL_CHARS
 from sitemapreader._walk.config import WalkConfig
 from sitemapreader._walk.filters import EntryFilter
@@ -55,7 +56,9 @@ def find_caches() -> Iterator[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 for decorator in node.decorator_list:
-                    maker = decorator.func if isinstance(decorator, ast.Call) else decorator
+                    maker = (
+                        decorator.func if isinstance(decorator, ast.Call) else decorator
+                    )
                     if getattr(maker, "attr", getattr(maker, "id", "")) in _MAKERS:
                         yield f"{name}.{node.name}"
 
@@ -73,9 +76,13 @@ CALLS: dict[str, Callable[[str], Any]] = {
     "origin": urls.origin_of,
     "site": lambda url: urls.same_hosts("site", url, "https://example.org/"),
     "folder": urls.folder_of,
-    "resolve": lambda url: urls.resolve("https://example.org/", url.removeprefix("https:")),
+    "resolve": lambda url: urls.resolve(
+        "https://example.org/", url.removeprefix("https:")
+    ),
     "base": lambda url: urls.resolve(url, "x"),
-    "sieve": lambda url: EntryFilter(CONFIG).select([UrlEntry(url)], ("https://example.org/",)),
+    "sieve": lambda url: EntryFilter(CONFIG).select(
+        [UrlEntry(url)], ("https://example.org/",)
+    ),
     "unique": lambda url: EntryFilter(CONFIG).deduplicate([UrlEntry(url)]),
     "date": lambda url: hash_record(UrlEntry("u", lastmod_text=url)),
 }

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from strategies import characters
 from timing import is_below, least_seconds
 
-from sitemapreader._types.dates import as_since, is_since, parse_column, parse_lastmod, parse_since
+from sitemapreader._types.dates import (
+    as_since,
+    is_since,
+    parse_column,
+    parse_lastmod,
+    parse_since,
+)
 
 
 def at(*parts: int, hours: float = 0) -> datetime:
@@ -24,17 +30,28 @@ NOON = at(2024, 1, 1, 12)
 
 READ = {
     # the W3C's precisions; years are taken as they are
-    **dict.fromkeys(("2024", "2024-01", "2024-01-01", "2024-1-1", " \t2024-01-01\r\n"), DAY),
+    **dict.fromkeys(
+        ("2024", "2024-01", "2024-01-01", "2024-1-1", " \t2024-01-01\r\n"), DAY
+    ),
     "1991-01-01": at(1991, 1, 1),
     "9999-12-31": at(9999, 12, 31),
     "1991-08-06T14:56:20+00:00": at(1991, 8, 6, 14, 56, 20),
     "2024-01-01T12:00:00,5Z": at(2024, 1, 1, 12, 0, 0, 500_000),
-    "2024-01-01T12:00:00.123456789012345678901234567890Z": at(2024, 1, 1, 12, 0, 0, 123_456),
+    "2024-01-01T12:00:00.123456789012345678901234567890Z": at(
+        2024, 1, 1, 12, 0, 0, 123_456
+    ),
     # spellings that generators are known for; no zone is UTC
     **{
         f"2024-01-01{clock}": NOON
         for clock in (
-            *("T12:00Z", "T12:00:00Z", "T12:00:00", " 12:00:00", " 12:00", "t12:00:00z"),
+            *(
+                "T12:00Z",
+                "T12:00:00Z",
+                "T12:00:00",
+                " 12:00:00",
+                " 12:00",
+                "t12:00:00z",
+            ),
             *("T12:00:00-00:00", "T12:00:00GMT", "T12:00:00 UTC", "T12:00:00 +0000"),
         )
     },
@@ -50,7 +67,13 @@ READ = {
     # RFC 822, with years of four digits or, as RFC 2822 reads them, two
     **{
         f"Mon, 01 Jan 2024 {clock}": NOON
-        for clock in ("12:00:00 GMT", "12:00:00 +0000", "12:00:00 Z", "12:00:00", "12:00 GMT")
+        for clock in (
+            "12:00:00 GMT",
+            "12:00:00 +0000",
+            "12:00:00 Z",
+            "12:00:00",
+            "12:00 GMT",
+        )
     },
     "Monday, 01 January 2024 12:00:00 GMT": NOON,
     "Monday, 01-Jan-2024 12:00:00 GMT": NOON,
@@ -79,17 +102,41 @@ REFUSED = (
     *("", "now", "-", "Z"),
     # days, hours and zones that there are not
     *("0000-01-01", "2024-13-01", "2024-02-30"),
-    *(f"2024-01-01T{clock}" for clock in ("25:00:00Z", "24:00:01Z", "12:60:00Z", "12:00:61Z")),
+    *(
+        f"2024-01-01T{clock}"
+        for clock in ("25:00:00Z", "24:00:01Z", "12:60:00Z", "12:00:61Z")
+    ),
     *(f"2024-01-01T12:00:00+{zone}" for zone in ("99:99", "14:01", "01:60")),
     *("Mon, 01 Jan 2024 00:00:00 XYZ", "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"),
     # years that a datetime cannot hold, here or in Greenwich
-    *("10000-01-01", "-0001-01-01", "0001-01-01T00:00:00+14:00", "9999-12-31T24:00:00Z"),
+    *(
+        "10000-01-01",
+        "-0001-01-01",
+        "0001-01-01T00:00:00+14:00",
+        "9999-12-31T24:00:00Z",
+    ),
     # before the web: the zeros of clocks
-    *("0001-01-01", "0001-01-01T00:00:00Z", "1601-01-01T00:00:00Z", "1899-12-30", "1900-01-01"),
-    *("1904", "1970-01-01T00:00:00+00:00", "1980-01", "1990-12-31T23:59:59-12:00", "01 Jan 50"),
+    *(
+        "0001-01-01",
+        "0001-01-01T00:00:00Z",
+        "1601-01-01T00:00:00Z",
+        "1899-12-30",
+        "1900-01-01",
+    ),
+    *(
+        "1904",
+        "1970-01-01T00:00:00+00:00",
+        "1980-01",
+        "1990-12-31T23:59:59-12:00",
+        "01 Jan 50",
+    ),
     "Thu, 01 Jan 1970 00:00:00 GMT",
     # comments without an end, and a letter that is no zone
-    *("Mon, 01 Jan 2024 12:00:00 +0000 (UTC", "1 Jan 2024 12:00:00 J", "1 Jan 2024 12:00:00 )("),
+    *(
+        "Mon, 01 Jan 2024 12:00:00 +0000 (UTC",
+        "1 Jan 2024 12:00:00 J",
+        "1 Jan 2024 12:00:00 )(",
+    ),
     # other forms of ISO 8601
     *("20240101", "20240101T120000Z", "2024-W01-1", "2024-001", "2024-01-01Z"),
     *(f"2024-01-01T{rest}" for rest in ("", "12Z", "12:00:00[Europe/Paris]")),
@@ -98,8 +145,16 @@ REFUSED = (
     # digits that are not ASCII, bytes that do not belong
     *("٢٠٢٤-٠١-٠١", "²024-01-01", "2024-01-01\x00", "2024-01-01\u00a0", "\ud800"),  # noqa: RUF001 (on purpose)
     # long ones
-    *("1" * 5000, "9" * 400, "2024-01-01T12:00:00-" + "0" * 1000 + ":00", "mon" + "a" * 100_000),
-    *("2024-01-01T12:00:00." + "1" * 100_000 + "Z", "2024-01-01T12:00:00" + " " * 100_000 + "x"),
+    *(
+        "1" * 5000,
+        "9" * 400,
+        "2024-01-01T12:00:00-" + "0" * 1000 + ":00",
+        "mon" + "a" * 100_000,
+    ),
+    *(
+        "2024-01-01T12:00:00." + "1" * 100_000 + "Z",
+        "2024-01-01T12:00:00" + " " * 100_000 + "x",
+    ),
 )
 
 
@@ -140,7 +195,9 @@ def test_no_text_raises(text: str) -> None:
 dates = st.datetimes(
     min_value=datetime(1, 1, 2),  # noqa: DTZ001 (hypothesis wants naive bounds)
     max_value=datetime(9999, 12, 30),  # noqa: DTZ001
-    timezones=st.integers(-14 * 60, 14 * 60).map(lambda m: timezone(timedelta(minutes=m))),
+    timezones=st.integers(-14 * 60, 14 * 60).map(
+        lambda m: timezone(timedelta(minutes=m))
+    ),
 )
 spellings = st.sampled_from(
     [
@@ -153,7 +210,9 @@ spellings = st.sampled_from(
 )
 
 
-@given(st.lists(st.tuples(dates, spellings).map(lambda pair: pair[1](pair[0])), min_size=1))
+@given(
+    st.lists(st.tuples(dates, spellings).map(lambda pair: pair[1](pair[0])), min_size=1)
+)
 def test_a_column_agrees_with_its_dates(texts: list[str]) -> None:
     """A column that is read at once holds what its dates give one by one."""
     column = parse_column(texts)
@@ -162,7 +221,11 @@ def test_a_column_agrees_with_its_dates(texts: list[str]) -> None:
     assert [d.utcoffset() for d in column if d] == [d.utcoffset() for d in singly if d]
 
 
-@given(st.lists(st.text("0123456789-+:TZ.\n", max_size=30) | st.sampled_from([*READ, *REFUSED])))
+@given(
+    st.lists(
+        st.text("0123456789-+:TZ.\n", max_size=30) | st.sampled_from([*READ, *REFUSED])
+    )
+)
 def test_a_column_never_reads_more_than_its_dates(texts: list[str]) -> None:
     """Texts that are no dates, and odd ones, are read among others as they are alone."""
     assert parse_column(texts) == [parse_lastmod(text) for text in texts]
@@ -181,7 +244,11 @@ SINCE = (
     ("2026-03-05", as_since(date(2026, 3, 5)), as_since(date(2026, 3, 6))),
     ("2026-03", parse_since("2026-03-31"), parse_since("2026-04")),
     ("2026-03-05T00:00:00", at(2026, 3, 5), at(2026, 3, 5, 0, 0, 1)),
-    ("Thu, 05 Mar 2026 07:08:09 GMT", at(2026, 3, 5, 7, 8, 9), at(2026, 3, 5, 7, 8, 10)),
+    (
+        "Thu, 05 Mar 2026 07:08:09 GMT",
+        at(2026, 3, 5, 7, 8, 9),
+        at(2026, 3, 5, 7, 8, 10),
+    ),
     ("2026-03-04T24:00:00Z", at(2026, 3, 5), at(2026, 3, 5, 0, 0, 1)),
 )
 

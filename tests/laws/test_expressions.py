@@ -17,7 +17,12 @@ from package import PACKAGE
 from timing import is_linear, least_seconds
 
 from sitemapreader._read.html import write_opening
-from sitemapreader._read.vocabulary import EXTENSIONS, XHTML, parse_count, parse_priority
+from sitemapreader._read.vocabulary import (
+    EXTENSIONS,
+    XHTML,
+    parse_count,
+    parse_priority,
+)
 from sitemapreader._read.xml.batches import _write_markup_pattern
 from sitemapreader._read.xml.grammar import (
     write_alike_pattern,
@@ -122,7 +127,9 @@ def _list_numbers() -> Iterator[str]:
 
 
 FOUND, UNKNOWN = list_expressions(sorted(PACKAGE.rglob("*.py")), MADE)
-NAMES = {f"{each.place}.{each.method}-{number}": each for number, each in enumerate(FOUND)}
+NAMES = {
+    f"{each.place}.{each.method}-{number}": each for number, each in enumerate(FOUND)
+}
 FEW = leave_out_alike(NAMES)
 """Without those that another way of calling the same expression covers."""
 FEW_TEXTS = 50
@@ -143,7 +150,10 @@ def _is_hard(expression: Expression, write: Callable[[int], str]) -> bool:
     seconds = 0.0
     for text in map(write, SIZES):
         seconds = least_seconds(partial(expression.run, text), 1)
-        if seconds > MAX_SECONDS and least_seconds(partial(expression.run, text)) > MAX_SECONDS:
+        if (
+            seconds > MAX_SECONDS
+            and least_seconds(partial(expression.run, text)) > MAX_SECONDS
+        ):
             return True
     largest = SIZES[-1]
     return seconds > CHEAP_SECONDS and not is_linear(
@@ -155,15 +165,18 @@ def test_every_expression_is_found() -> None:
     """No expression is left out: one that a function writes has an example here."""
     assert UNKNOWN == []
     assert len(FOUND) > 200
-    assert {"sitemapreader._read.html:_ATTRIBUTE", "sitemapreader._types.dates:_W3C"} <= {
-        each.place for each in FOUND
-    }
+    assert {
+        "sitemapreader._read.html:_ATTRIBUTE",
+        "sitemapreader._types.dates:_W3C",
+    } <= {each.place for each in FOUND}
 
 
 @pytest.mark.parametrize("part", range(8))
 def test_time_grows_with_the_text(part: int) -> None:
     """A text that repeats what an expression repeats takes time as it is long."""
-    found = {name: find_hard_text(FEW[name], thorough=False) for name in list(FEW)[part::8]}
+    found = {
+        name: find_hard_text(FEW[name], thorough=False) for name in list(FEW)[part::8]
+    }
     assert {name: text for name, text in found.items() if text} == {}
 
 
@@ -195,8 +208,16 @@ def test_a_slow_expression_is_caught(pattern: str | bytes, method: str) -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "method"),
-    [(r"\s*x", "match"), (r"<[^<>]*+>", "findall"), (r"(?>\s+)x", "match"), ("a{1,9}b", "search")],
+    [
+        (r"\s*x", "match"),
+        (r"<[^<>]*+>", "findall"),
+        (r"(?>\s+)x", "match"),
+        ("a{1,9}b", "search"),
+    ],
 )
 def test_a_quick_expression_is_not(pattern: str, method: str) -> None:
     """What is slow by a search alone may be called as a match."""
-    assert find_hard_text(Expression("here", re.compile(pattern), method), thorough=False) == ""
+    assert (
+        find_hard_text(Expression("here", re.compile(pattern), method), thorough=False)
+        == ""
+    )

@@ -24,7 +24,22 @@ from sitemapreader.fetch.urls import (
 # pieces of URLs, which random text alone would never put together
 PIECES = st.sampled_from(
     [
-        *("http://", "https://", "//", "/", "\\", "@", ":", "[", "]", "%", "%2e", "..", "?", "#"),
+        *(
+            "http://",
+            "https://",
+            "//",
+            "/",
+            "\\",
+            "@",
+            ":",
+            "[",
+            "]",
+            "%",
+            "%2e",
+            "..",
+            "?",
+            "#",
+        ),
         *("127.1", "0x7f", "localhost", "::1", "xn--", "é", "。"),
     ]
 ) | st.sampled_from("\0 \t\udcff\u202e\uff11")
@@ -59,7 +74,9 @@ def test_any_text_is_a_target_or_an_invalid_url(text: str) -> None:
 @given(URLISH)
 def test_any_location_is_followed_or_refused(text: str) -> None:
     """A redirect leads somewhere, or is refused for one of three reasons."""
-    chain = RedirectChain(parse_request_url("https://site.example/a/b?c"), FetchOptions())
+    chain = RedirectChain(
+        parse_request_url("https://site.example/a/b?c"), FetchOptions()
+    )
     refusal = None
     try:
         chain.follow(text)

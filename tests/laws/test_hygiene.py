@@ -30,7 +30,11 @@ def opens_scope(item: ast.withitem) -> bool:
     call = item.context_expr
     if not isinstance(call, ast.Call):
         return False
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    name = (
+        call.func.attr
+        if isinstance(call.func, ast.Attribute)
+        else getattr(call.func, "id", "")
+    )
     return name in SCOPES
 
 
@@ -39,7 +43,8 @@ def yields_in_scopes(tree: ast.AST) -> list[int]:
     return [
         inner.lineno
         for node in ast.walk(tree)
-        if isinstance(node, ast.AsyncWith | ast.With) and any(map(opens_scope, node.items))
+        if isinstance(node, ast.AsyncWith | ast.With)
+        and any(map(opens_scope, node.items))
         for inner in own_nodes(node)
         if isinstance(inner, ast.Yield | ast.YieldFrom)
     ]
@@ -157,13 +162,15 @@ def test_few_tests_touch_insides() -> None:
         ours = {
             alias.asname or alias.name
             for node in ast.walk(tree)
-            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("sitemapreader")
+            if isinstance(node, ast.ImportFrom)
+            and str(node.module).startswith("sitemapreader")
             for alias in node.names
         }
         found |= {
             f"{path.relative_to(package.TESTS).as_posix()}::{node.name}"
             for node in tree.body
-            if isinstance(node, Function | ast.ClassDef) and touches_insides(node, ours, private)
+            if isinstance(node, Function | ast.ClassDef)
+            and touches_insides(node, ours, private)
         }
     assert found == INSIDES.keys()
     assert len(found) <= 30
@@ -186,9 +193,15 @@ def test_bugs_are_not_caught() -> None:
 
 def test_the_core_uses_what_it_is_built_on() -> None:
     """Five libraries are given: each is a dependency, and a module imports it."""
-    project = tomllib.loads((package.ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    project = tomllib.loads((package.ROOT / "pyproject.toml").read_text("utf-8"))[
+        "project"
+    ]
     needed = {requirement.partition(">")[0] for requirement in project["dependencies"]}
-    used = {each.partition(".")[0] for name in package.paths() for each in package.imports_of(name)}
+    used = {
+        each.partition(".")[0]
+        for name in package.paths()
+        for each in package.imports_of(name)
+    }
     assert needed & used >= GIVEN
 
 
@@ -202,7 +215,8 @@ def test_every_test_says_what_it_proves() -> None:
         for test in tests:
             signature, _, text = test.partition('    """')
             first = text.partition("\n")[0].removesuffix('"""')
-            says = "-> None:" in signature.splitlines()[-1] and first.endswith((".", ":"))
+            ending = signature.rstrip().splitlines()[-1]
+            says = "-> None:" in ending and first.endswith((".", ":"))
             assert says, f"{path.name}: {test[:60]}"
 
 
@@ -229,9 +243,14 @@ def test_the_scans_see_what_they_look_for() -> None:
     assert broad_excepts(faulty) == [9, 11]
 
 
-@pytest.mark.parametrize("address", [("192.0.2.1", 80), ("8.8.8.8", 53), ("2001:db8::1", 80, 0, 0)])
+@pytest.mark.parametrize(
+    "address", [("192.0.2.1", 80), ("8.8.8.8", 53), ("2001:db8::1", 80, 0, 0)]
+)
 def test_no_test_reaches_beyond_this_machine(address: tuple[object, ...]) -> None:
     """A connection to an address that is not loopback is refused before it leaves."""
     family = socket.AF_INET6 if len(address) == 4 else socket.AF_INET
-    with socket.socket(family) as unbound, pytest.raises(RuntimeError, match="loopback only"):
+    with (
+        socket.socket(family) as unbound,
+        pytest.raises(RuntimeError, match="loopback only"),
+    ):
         unbound.connect(address)

@@ -48,8 +48,16 @@ with open_output("x.parquet") as output:
     output.write(EntryColumns(locs, locs, [day, day, None], lastmod_text=texts))
 """
 NEEDED: dict[str, tuple[str, str, str]] = {
-    "reading, of the network (7 MB)": (READ, "", "asyncio aiohttp socket ssl http.client"),
-    "commands, of an audit (0.3 s)": (COMMANDS, "", "sitemapreader.audit duckdb jinja2 pandas mcp"),
+    "reading, of the network (7 MB)": (
+        READ,
+        "",
+        "asyncio aiohttp socket ssl http.client",
+    ),
+    "commands, of an audit (0.3 s)": (
+        COMMANDS,
+        "",
+        "sitemapreader.audit duckdb jinja2 pandas mcp",
+    ),
     "an audit and Parquet, pandas (45 MB), which pyarrow looks for": (
         AUDIT + PARQUET,
         "duckdb",
@@ -62,7 +70,9 @@ NEEDED: dict[str, tuple[str, str, str]] = {
 def run_fresh(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run code in a process that has imported nothing."""
     command = [sys.executable, "-c", f"import sys\n{code}"]
-    return subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
+    return subprocess.run(
+        command, cwd=folder, check=False, capture_output=True, text=True
+    )
 
 
 @pytest.mark.parametrize("what", NEEDED)
@@ -81,8 +91,17 @@ def test_nothing_is_imported_that_is_not_needed(what: str, tmp_path: Path) -> No
 
 def test_parquet_without_pyarrow(tmp_path: Path) -> None:
     """The program says it in one line, as wrong usage, where pyarrow cannot be imported."""
-    (tmp_path / "pyarrow.py").write_text("raise ModuleNotFoundError('no', name='pyarrow')\n")
-    words = [sys.executable, "-m", "sitemapreader", "testdata/site", "--format", "parquet"]
+    (tmp_path / "pyarrow.py").write_text(
+        "raise ModuleNotFoundError('no', name='pyarrow')\n"
+    )
+    words = [
+        sys.executable,
+        "-m",
+        "sitemapreader",
+        "testdata/site",
+        "--format",
+        "parquet",
+    ]
     done = subprocess.run(
         words,
         cwd=package.ROOT,
@@ -99,7 +118,9 @@ def test_parquet_without_pyarrow(tmp_path: Path) -> None:
 def test_names_that_need_an_extra_are_there_without_it(tmp_path: Path) -> None:
     """`import *`, `inspect` and `pydoc` work in a plain installation; a call names the extra."""
     for name in ("pyarrow", "pandas"):
-        (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('no', name='{name}')\n")
+        (tmp_path / f"{name}.py").write_text(
+            f"raise ModuleNotFoundError('no', name='{name}')\n"
+        )
     code = (
         "import inspect, pydoc, sitemapreader\n"
         "from sitemapreader import *\n"

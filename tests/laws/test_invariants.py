@@ -116,7 +116,9 @@ def test_byte_by_byte(document: Path) -> None:
     """A document fed one byte at a time gives the same events as fed whole (law 5)."""
     data = document.read_bytes()
     pieces = (data[i : i + 1] for i in range(len(data)))
-    reading = golden.read_pieces(pieces, golden.url_of(document), golden.limits_of(document))
+    reading = golden.read_pieces(
+        pieces, golden.url_of(document), golden.limits_of(document)
+    )
     assert reading == golden.known_reading(document)
 
 
@@ -125,18 +127,26 @@ def test_cuts(document: Path, thorough: bool) -> None:
     """A document cut in two, at a few bytes or nearly all, gives the same events (law 5)."""
     places = MANY_SPLITS if thorough else SOME_SPLITS
     places *= PACKED_SPLITS if document.suffix == ".gz" else 1
-    data, url, limits = document.read_bytes(), golden.url_of(document), golden.limits_of(document)
+    data, url, limits = (
+        document.read_bytes(),
+        golden.url_of(document),
+        golden.limits_of(document),
+    )
     whole = golden.known_reading(document)
     stride = 1 + len(data) // places
     for at in range(1, len(data), stride):
-        assert golden.read_pieces([data[:at], data[at:]], url, limits) == whole, f"cut at {at}"
+        assert golden.read_pieces([data[:at], data[at:]], url, limits) == whole, (
+            f"cut at {at}"
+        )
 
 
 @given(document=strategies.documents, data=st.data())
 def test_any_chunking(document: Path, data: st.DataObject) -> None:
     """No way to cut a document into pieces, empty ones included, changes its events (law 5)."""
     pieces = data.draw(strategies.chunkings(document.read_bytes()))
-    reading = golden.read_pieces(pieces, golden.url_of(document), golden.limits_of(document))
+    reading = golden.read_pieces(
+        pieces, golden.url_of(document), golden.limits_of(document)
+    )
     assert reading == golden.known_reading(document)
 
 
@@ -167,7 +177,9 @@ def test_the_protocol_s_limit_has_its_place(layers: int) -> None:
 def test_damage_behind_a_limit(layers: int) -> None:
     """What is damaged behind the limit of bytes is not looked at, in any pieces (law 5)."""
     plain = make_long_document()[:400]
-    stored = b"\0" + struct.pack("<HH", len(plain), len(plain) ^ 0xFFFF) + plain  # RFC 1951, 3.2.4
+    stored = (
+        b"\0" + struct.pack("<HH", len(plain), len(plain) ^ 0xFFFF) + plain
+    )  # RFC 1951, 3.2.4
     body = b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + stored + b"\xff" * 40
     if layers > 1:
         body = gzip.compress(body, 1, mtime=0)

@@ -60,7 +60,15 @@ CONFINED = {
 }
 """Foreign modules, and the only rooms that import them."""
 
-NOT_FOR_READERS = {"socket", "ssl", "http", "urllib.request", "tempfile", "shutil", "os"}
+NOT_FOR_READERS = {
+    "socket",
+    "ssl",
+    "http",
+    "urllib.request",
+    "tempfile",
+    "shutil",
+    "os",
+}
 OPENERS = {"open", "open_code", "open_text", "FileIO"} | {
     *("read_text", "read_bytes", "write_text", "write_bytes"),
 }
@@ -164,7 +172,9 @@ def test_rooms_on_top_use_public_names(room: str) -> None:
     assert used - public == set()
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if room_of(name) == "recipes"])
+@pytest.mark.parametrize(
+    "module", [name for name in MODULES if room_of(name) == "recipes"]
+)
 def test_recipes_use_public_doors(module: str) -> None:
     """A recipe that is copied into another project imports each name from where it is public."""
     imported = {
@@ -174,4 +184,6 @@ def test_recipes_use_public_doors(module: str) -> None:
         and (node.module or "").startswith("sitemapreader")
         and not (node.module or "").startswith("sitemapreader.recipes")
     }
-    assert imported <= {f"sitemapreader.{door}".rstrip(".") for door in package.list_public()}
+    assert imported <= {
+        f"sitemapreader.{door}".rstrip(".") for door in package.list_public()
+    }

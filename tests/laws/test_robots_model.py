@@ -30,7 +30,9 @@ PATHS_A_FILE = 10
         ("/a%2Fb", "/a/b", False),
     ],
 )
-def test_the_model_knows_the_examples_of_the_rfc(rule: str, path: str, expected: bool) -> None:
+def test_the_model_knows_the_examples_of_the_rfc(
+    rule: str, path: str, expected: bool
+) -> None:
     """The model answers the examples of RFC 9309 as the RFC does."""
     assert is_match(rule, path) is expected
 
@@ -43,9 +45,14 @@ def test_robots_judges_as_the_model(thorough: bool) -> None:
         data, paths = sampler.make_file()
         groups, robots = read_groups(data), parse_robots(data, f"{SITE}/robots.txt")
         for _ in range(PATHS_A_FILE):
-            path, token = sampler.make_url_path(paths), sampler.random.choice((*TOKENS, "other"))
+            path, token = (
+                sampler.make_url_path(paths),
+                sampler.random.choice((*TOKENS, "other")),
+            )
             expected = is_allowed(groups, token, path)
-            agent = f"Mozilla/5.0 (compatible; {token}/1.0; +https://{token}.example/bot)"
+            agent = (
+                f"Mozilla/5.0 (compatible; {token}/1.0; +https://{token}.example/bot)"
+            )
             assert robots.can_fetch(SITE + path, agent) is expected, (data, path, token)
             verdicts[expected] += 1
     # neither answer is rare, so a matcher that always says the same fails
@@ -59,6 +66,13 @@ def test_protego_judges_plain_files_as_the_model(thorough: bool) -> None:
         data, paths = sampler.make_file()
         groups, robots = read_groups(data), Protego.parse(data.decode("utf-8-sig"))
         for _ in range(PATHS_A_FILE):
-            path, token = sampler.make_url_path(paths), sampler.random.choice((*TOKENS, "other"))
+            path, token = (
+                sampler.make_url_path(paths),
+                sampler.random.choice((*TOKENS, "other")),
+            )
             expected = is_allowed(groups, token, path)
-            assert robots.can_fetch(SITE + path, f"{token}/1.0") is expected, (data, path, token)
+            assert robots.can_fetch(SITE + path, f"{token}/1.0") is expected, (
+                data,
+                path,
+                token,
+            )

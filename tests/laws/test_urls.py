@@ -45,15 +45,27 @@ def is_in_scope(loc: str, sitemap: str) -> bool:
             (path, f"https://www.example.org/{path[1:]}")
             for path in ("/x?y=1&z=2", "/a//b", "/a//b#")
         ),
-        *((path, f"https://www.example.org/maps/{path}") for path in ("x?#", "x#?", "1:2", "a//b")),
+        *(
+            (path, f"https://www.example.org/maps/{path}")
+            for path in ("x?#", "x#?", "1:2", "a//b")
+        ),
         ("a\n/b", "https://www.example.org/maps/a/b"),
         *((end, f"{DOCUMENT}{end}") for end in ("?x=1", "#part", "?")),
-        *((url, url) for url in ("https://other.example.org/x", "HTTP://www.example.org/x")),
-        *((url, None) for url in ("mailto:info@example.org", "file:///x", "https:/x", "x:80")),
+        *(
+            (url, url)
+            for url in ("https://other.example.org/x", "HTTP://www.example.org/x")
+        ),
+        *(
+            (url, None)
+            for url in ("mailto:info@example.org", "file:///x", "https:/x", "x:80")
+        ),
         *((url, None) for url in ("//[::1", "//a]/x", "https://[x/")),
         ("./x:8080", "https://www.example.org/maps/x:8080"),
         ("//cdn.example.org/a//b/../c", "https://cdn.example.org/a//c"),
-        ("+https://www.example.org/", "https://www.example.org/maps/+https://www.example.org/"),
+        (
+            "+https://www.example.org/",
+            "https://www.example.org/maps/+https://www.example.org/",
+        ),
     ],
 )
 def test_references_are_resolved(reference: str, expected: str | None) -> None:
@@ -75,7 +87,9 @@ RFC_AT_THE_ROOT = """
 """
 
 
-@for_each("base, examples", [("http://a/b/", RFC_EXAMPLES), ("http://a/", RFC_AT_THE_ROOT)])
+@for_each(
+    "base, examples", [("http://a/b/", RFC_EXAMPLES), ("http://a/", RFC_AT_THE_ROOT)]
+)
 def test_the_examples_of_the_rfc(base: str, examples: str) -> None:
     """References are resolved as in the examples of RFC 3986."""
     for each in examples.strip("\n").replace("\n", "|").split("|"):
@@ -114,9 +128,17 @@ def test_what_cannot_be_requested_has_no_parts(url: str) -> None:
     "url, host, origin",
     [
         ("https://WWW.EXAMPLE.ORG:443/x", "www.example.org", "https://www.example.org"),
-        ("http://www.example.org:8080/", "www.example.org", "http://www.example.org:8080"),
+        (
+            "http://www.example.org:8080/",
+            "www.example.org",
+            "http://www.example.org:8080",
+        ),
         ("https://www.example.org./x", "www.example.org", "https://www.example.org."),
-        ("https://user:secret@www.example.org/", "www.example.org", "https://www.example.org"),
+        (
+            "https://user:secret@www.example.org/",
+            "www.example.org",
+            "https://www.example.org",
+        ),
         ("https://b\u00fccher.de/", "xn--bcher-kva.de", "https://xn--bcher-kva.de"),
         ("http://[::1]:8000/", "::1", "http://[::1]:8000"),
     ],
@@ -168,7 +190,14 @@ def test_different_urls_stay_apart(one: str, other: str) -> None:
 
 path_chars = st.sampled_from("abXY09_~!$&'()*+,;=:@-./%?#éß日 \\^|")
 hosts = st.sampled_from(
-    ["example.org", "www.Example.org", "EXAMPLE.org:80", "bücher.de", "a-b.c.de:8080", "127.0.0.1"]
+    [
+        "example.org",
+        "www.Example.org",
+        "EXAMPLE.org:80",
+        "bücher.de",
+        "a-b.c.de:8080",
+        "127.0.0.1",
+    ]
 )
 any_url = st.builds(
     "{}://{}{}{}".format,
@@ -176,9 +205,9 @@ any_url = st.builds(
     hosts,
     st.sampled_from(["", "/", "/."]),
     st.text(path_chars, max_size=30)
-    | st.lists(st.sampled_from(["%2E", "%2f", "%7E", "%25", "%C3", "%a9", "/", ".", "x"])).map(
-        "".join
-    ),
+    | st.lists(
+        st.sampled_from(["%2E", "%2f", "%7E", "%25", "%C3", "%a9", "/", ".", "x"])
+    ).map("".join),
 )
 
 
@@ -190,7 +219,9 @@ def test_a_key_is_its_own_key(url: str) -> None:
 
 @given(
     st.from_regex(urls.NORMAL_URL, fullmatch=True)
-    | st.text(st.sampled_from("aXY09_~!$&'()*+,;=:@-./?"), max_size=40).map(f"{WWW}/".__add__)
+    | st.text(st.sampled_from("aXY09_~!$&'()*+,;=:@-./?"), max_size=40).map(
+        f"{WWW}/".__add__
+    )
 )
 @example("https://example.org/x..y/.well-known")
 @example("https://-a.b/x")
@@ -203,12 +234,17 @@ def test_the_short_way_agrees_with_the_parser(url: str) -> None:
         assert str(parsed.with_fragment(None).with_user(None)) == url
 
 
-@given(any_url | st.text(path_chars, max_size=20).map("https://www.example.org/maps/".__add__))
+@given(
+    any_url
+    | st.text(path_chars, max_size=20).map("https://www.example.org/maps/".__add__)
+)
 @example("https://www.example.org/maps/.\t./x")
 @example("https://www.example.org/maps/%2e%2E/x")
 def test_the_scope_of_a_url_is_that_of_its_key(url: str) -> None:
     """Spelling a URL otherwise does not bring it into a sitemap's folder, nor out of it."""
-    assert is_in_scope(url, DOCUMENT) is url_key(url).startswith("https://www.example.org/maps/")
+    assert is_in_scope(url, DOCUMENT) is url_key(url).startswith(
+        "https://www.example.org/maps/"
+    )
 
 
 # -- hosts and sites
@@ -217,7 +253,10 @@ def test_the_scope_of_a_url_is_that_of_its_key(url: str) -> None:
 @for_each(
     "host, site",
     [
-        *((host, "example.org") for host in ("example.org", "www.example.org", "a.b.example.org")),
+        *(
+            (host, "example.org")
+            for host in ("example.org", "www.example.org", "a.b.example.org")
+        ),
         ("www.example.co.uk", "example.co.uk"),
         ("xn--bcher-kva.example.de", "example.de"),
         *(
@@ -246,7 +285,9 @@ def test_the_site_of_a_host(host: str, site: str) -> None:
     ],
 )
 @for_each("policy", ["host", "site", "any"])
-def test_who_belongs_together(one: str, other: str, policies: str, policy: Hosts) -> None:
+def test_who_belongs_together(
+    one: str, other: str, policies: str, policy: Hosts
+) -> None:
     """Two URLs belong together by host, by registrable domain, or in any case."""
     assert same_hosts(policy, one, other) is (policy in policies.split())
     assert same_hosts(policy, other, one) is (policy in policies.split())
@@ -256,7 +297,9 @@ def test_who_belongs_together(one: str, other: str, policies: str, policy: Hosts
 @given(
     st.one_of(
         st.from_regex(urls.NORMAL_URL, fullmatch=True),
-        st.from_regex(r"https?://[a-zA-Z0-9.-]{1,9}(?::[0-9]{1,5})?/\S{0,4}", fullmatch=True),
+        st.from_regex(
+            r"https?://[a-zA-Z0-9.-]{1,9}(?::[0-9]{1,5})?/\S{0,4}", fullmatch=True
+        ),
     )
 )
 @example("https://a.example:443/")
@@ -279,7 +322,9 @@ CHARACTERS = [*"\t\n\r", *map(chr, range(0x20, 0x250)), "\u200b", "\u202e", "\uf
 TEXTS = [*CHARACTERS, "{{", "<%", "%zz", "a" * 2030]
 
 
-@pytest.mark.parametrize("place", ["{}", "{}example.org/", "example.org/{}", "example.org/a?b={}c"])
+@pytest.mark.parametrize(
+    "place", ["{}", "{}example.org/", "example.org/{}", "example.org/a?b={}c"]
+)
 def test_a_url_that_passes_a_quick_check_has_no_issue(place: str) -> None:
     """A quick check passes nothing of which an error or a warning has to be reported."""
     urls = ["https://" + place.replace("{}", text) for text in TEXTS]
@@ -320,4 +365,6 @@ def test_no_text_raises(text: str) -> None:
         assert isinstance(is_in_scope(url, DOCUMENT), bool)
         assert isinstance(is_in_scope(DOCUMENT, url), bool)
         assert isinstance(same_hosts("site", url, DOCUMENT), bool)
-        assert resolve(DOCUMENT, url) is None or has_web_scheme(resolve(DOCUMENT, url) or "")
+        assert resolve(DOCUMENT, url) is None or has_web_scheme(
+            resolve(DOCUMENT, url) or ""
+        )

@@ -121,7 +121,9 @@ def list_prose(page: str) -> Iterator[str]:
     """Yield the lines of a page in Markdown, without code, links and quoted bad examples."""
     page = re.sub(r"^ *```.*?^ *```$", "", page, flags=re.DOTALL | re.MULTILINE)
     page = re.sub(r"^\| before \| after \|\n(?:\|.*\n)+", "", page, flags=re.MULTILINE)
-    page = re.sub(r"^\| the field's word \| not \|\n(?:\|.*\n)+", "", page, flags=re.MULTILINE)
+    page = re.sub(
+        r"^\| the field's word \| not \|\n(?:\|.*\n)+", "", page, flags=re.MULTILINE
+    )
     page = re.sub(r"`[^`]*`", "`...`", page)
     yield from re.sub(r"\]\([^)]*\)", "]", page).splitlines()
 
@@ -176,7 +178,10 @@ def test_docs_are_in_plain_words() -> None:
     """README and the pages of docs/ have no turn of the dialect."""
     found = [
         f"{page.name}: {advice}"
-        for page in [package.ROOT / "README.md", *sorted((package.ROOT / "docs").glob("*.md"))]
+        for page in [
+            package.ROOT / "README.md",
+            *sorted((package.ROOT / "docs").glob("*.md")),
+        ]
         if page.name not in MADE_OF_MESSAGES
         for line in list_prose(page.read_text("utf-8"))
         if (advice := find_dialect(line))

@@ -36,11 +36,15 @@ _QUOTED = re.compile(r"""=\s*(?:"([^"]*)"|'([^']*)')""")
 _UNQUOTED = re.compile(r"""=\s*([^\s"'>]+)""")
 _REFERENCE = re.compile(r"&(?:#([0-9]+)|#[xX]([0-9A-Fa-f]+)|([A-Za-z][A-Za-z0-9]*));")
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-_BASE = re.compile(r"""base\s*=\s*(?:"([^"<]*)|'([^'<]*)|([^\s"'<>]*))""", re.IGNORECASE)
+_BASE = re.compile(
+    r"""base\s*=\s*(?:"([^"<]*)|'([^'<]*)|([^\s"'<>]*))""", re.IGNORECASE
+)
 _SCHEME = re.compile("https?://", re.IGNORECASE)
 _SEPARATOR = re.compile(r"""[\s,;|<>"'`“”„]""")
 _WIDER = {"gb2312": "gb18030", "gbk": "gb18030"}
-_DECLARED = re.compile(rb"""<\?xml[^>]*encoding\s*=\s*["']([^"']+)["']""", re.IGNORECASE)
+_DECLARED = re.compile(
+    rb"""<\?xml[^>]*encoding\s*=\s*["']([^"']+)["']""", re.IGNORECASE
+)
 _MOST_CELLS = 1_000
 """Of a line; of more, the first."""
 _BLANKS = " \t\r\n"
@@ -51,16 +55,24 @@ _SPACES = dict.fromkeys(map(ord, "\t\r\n"), " ")
 def unseen(urls: Iterable[str], data: bytes, url: str) -> set[str]:
     """Return those of the URLs that no text in a document gives, relative to `url` or to a base."""
     left = set(urls)
-    ends = {"", *"./?#;", *(text[-1:] for text in left)}  # of a text that one of them may come from
+    ends = {
+        "",
+        *"./?#;",
+        *(text[-1:] for text in left),
+    }  # of a text that one of them may come from
     for texts in _visible(data):
         left -= texts
         likely = (text for text in texts if text[-1:] in ends)
-        left.difference_update(resolved for text in likely for resolved in joins(url, text))
+        left.difference_update(
+            resolved for text in likely for resolved in joins(url, text)
+        )
         if not left:
             return left
     kept = {text for texts in _visible(data) for text in texts if text[-1:] in ends}
     for base in _bases(data, url):
-        left.difference_update(resolved for text in kept for resolved in joins(base, text))
+        left.difference_update(
+            resolved for text in kept for resolved in joins(base, text)
+        )
         if not left:
             break
     return left
@@ -84,7 +96,9 @@ def _bases(data: bytes, url: str) -> Iterator[str]:
     known = outer = {url}
     for _ in range(3):
         yield from outer
-        outer = {inner for base in outer for text in written for inner in joins(base, text)} - known
+        outer = {
+            inner for base in outer for text in written for inner in joins(base, text)
+        } - known
         known = known | outer
     yield from outer
 
@@ -103,14 +117,25 @@ def _lines(text: str) -> set[str]:
 
 def _texts(text: str) -> Iterator[set[str]]:
     """Read as markup: what stands between tags, in lines of it, and in attributes."""
-    for visible in {text, _HIDDEN.sub("", text), _HIDDEN.sub(">", text)}:  # one may end a tag
+    for visible in {
+        text,
+        _HIDDEN.sub("", text),
+        _HIDDEN.sub(">", text),
+    }:  # one may end a tag
         parts = visible.split("<![CDATA[")[1:]
-        sections = (*parts, *map("<![CDATA[".join, itertools.pairwise(parts)))  # one in another
+        sections = (
+            *parts,
+            *map("<![CDATA[".join, itertools.pairwise(parts)),
+        )  # one in another
         yield _trimmed([section.partition("]]>")[0] for section in sections])
         literals = (pattern.sub(_escape, visible) for pattern in (_CDATA, _OPEN_CDATA))
-        ended = _SECTION_IN_TAG.sub(r"\1>", visible)  # the tag ends where a section begins in it
+        ended = _SECTION_IN_TAG.sub(
+            r"\1>", visible
+        )  # the tag ends where a section begins in it
         cut = _CDATA.sub(lambda section: ">" + _escape(section), visible)
-        cut_last = _WHOLE_SECTION_IN_TAG.sub(lambda tag: f"{tag[1]}>{_escape(tag, 2)}", visible)
+        cut_last = _WHOLE_SECTION_IN_TAG.sub(
+            lambda tag: f"{tag[1]}>{_escape(tag, 2)}", visible
+        )
         for markup in (
             *literals,
             cut,
@@ -221,8 +246,13 @@ def inflate(data: bytes) -> bytes:
 def _decodings(data: bytes) -> Iterator[str]:
     """Give all texts that the bytes may stand for: as they declare, and as is most often meant."""
     for body in {data, inflate(data)}:
-        names = [name.decode("ascii", "ignore") for name in _DECLARED.findall(body[:1024])[:1]]
+        names = [
+            name.decode("ascii", "ignore")
+            for name in _DECLARED.findall(body[:1024])[:1]
+        ]
         names += ["utf-16-le", "utf-16-be"] if b"\0" in body else []
         for name in [*names, "utf-8", "windows-1252", "latin-1"]:
             with contextlib.suppress(LookupError, ValueError):
-                yield body.decode(_WIDER.get(name.lower(), name), "replace").lstrip("\ufeff")
+                yield body.decode(_WIDER.get(name.lower(), name), "replace").lstrip(
+                    "\ufeff"
+                )

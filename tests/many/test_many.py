@@ -91,7 +91,9 @@ async def test_every_site_is_read_and_has_an_outcome() -> None:
 async def test_each_neighbour_of_bad_input_is_exact() -> None:
     """No URL, a site twice, sites that fail in every way: an outcome each, the others whole."""
     web = make_web("good.example", "fine.example") | {
-        "https://dead.example/robots.txt": fault(IssueCode.DNS, "https://dead.example/robots.txt"),
+        "https://dead.example/robots.txt": fault(
+            IssueCode.DNS, "https://dead.example/robots.txt"
+        ),
         "https://torn.example/robots.txt": b"Sitemap: https://torn.example/map.xml",
         "https://torn.example/map.xml": urlset("https://torn.example/1")[:-40],
         "https://empty.example/robots.txt": status(404),
@@ -169,7 +171,9 @@ async def test_sites_of_one_domain_wait_for_each_other() -> None:
     assert most == 1
 
 
-async def test_a_bug_at_one_site_is_an_outcome(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_bug_at_one_site_is_an_outcome(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """An exception that nobody expects ends its site alone, and the log has it."""
 
     class Buggy(MemoryFetcher):
@@ -199,7 +203,9 @@ async def test_what_is_raised_about_a_site_ends_the_run() -> None:
         with pytest.raises(KeyError, match="mine"):
             _ = [batch async for batch in run.batches()]
     _, outcomes = await read(HOSTS[:2], make_web(*HOSTS[:2]), follow=fail)
-    assert {(each.status, each.reason) for each in outcomes.values()} == {("error", "KeyError")}
+    assert {(each.status, each.reason) for each in outcomes.values()} == {
+        ("error", "KeyError")
+    }
 
 
 async def test_leaving_early_leaves_nothing_running() -> None:
@@ -263,10 +269,15 @@ async def test_a_site_may_take_so_long() -> None:
     ) as run:
         assert sum([len(entries) async for _, entries in run.batches()]) == URLS
     said = {o.site: (str(o.status), o.reason) for o in run.outcomes}
-    assert said == {"slow.example": ("failed", "budget-seconds"), "fine.example": ("complete", "")}
+    assert said == {
+        "slow.example": ("failed", "budget-seconds"),
+        "fine.example": ("complete", ""),
+    }
 
 
-async def test_many_walks_share_a_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_walks_share_a_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One file serves thirty walks at once; the next run finds nothing new, then what is."""
     db, web, clock = tmp_path / "all.db", make_web(*HOSTS), SetClock(monkeypatch)
     first, _ = await read(HOSTS, web, state=db, changes=True)
@@ -279,7 +290,10 @@ async def test_many_walks_share_a_state(tmp_path: Path, monkeypatch: pytest.Monk
         ("https://s8.example/0", "2026-01-01"),
         *[f"https://s8.example/{n}" for n in range(2, 20, 2)],
     )
-    for told in ({"s8.example": (0, 1)}, {"s7.example": (4, 0)}):  # unlisted when all is read
+    for told in (
+        {"s8.example": (0, 1)},
+        {"s7.example": (4, 0)},
+    ):  # unlisted when all is read
         clock.now += DAY
         gone: list[str | None] = []
         async with walk_many(
@@ -290,12 +304,18 @@ async def test_many_walks_share_a_state(tmp_path: Path, monkeypatch: pytest.Monk
         found = {row.site: (row.unlisted, row.changed) for row in run.outcomes}
         assert {site: row for site, row in found.items() if any(row)} == told
         removed, changed = map(sum, zip(*told.values(), strict=True))
-        assert (gone.count(Change.UNLISTED), gone.count(Change.CHANGED)) == (removed, changed)
+        assert (gone.count(Change.UNLISTED), gone.count(Change.CHANGED)) == (
+            removed,
+            changed,
+        )
 
 
 async def test_sites_are_strangers_unless_they_are_trusted() -> None:
     """Loopback is refused as a line of a list, and read as a task that is trusted."""
-    sites = [SiteTask("http://127.0.0.1:9/"), SiteTask("http://127.0.0.1:10/", trusted=True)]
+    sites = [
+        SiteTask("http://127.0.0.1:9/"),
+        SiteTask("http://127.0.0.1:10/", trusted=True),
+    ]
     options = FetchOptions(max_attempts=1, connect_seconds=1)
     async with walk_many(sites, options=options, probe="never") as run:
         async for _ in run.batches():
@@ -319,7 +339,9 @@ async def test_sites_are_strangers_unless_they_are_trusted() -> None:
         ([], {"include": "("}, ValueError),
     ],
 )
-def test_misuse(sites: object, arguments: dict[str, object], error: type[Exception]) -> None:
+def test_misuse(
+    sites: object, arguments: dict[str, object], error: type[Exception]
+) -> None:
     """Arguments that make no sense are refused at the call."""
     with pytest.raises(error):
         walk_many(sites, **arguments)  # type: ignore[arg-type]
@@ -345,7 +367,11 @@ async def test_files_and_rows_of_a_run(tmp_path: Path) -> None:
 
 async def test_a_run_that_is_left_while_it_is_written(tmp_path: Path) -> None:
     """Files of a run that was left early do not look complete, and the state knows nothing new."""
-    db, output, report = tmp_path / "all.db", tmp_path / "urls.csv", tmp_path / "sites.csv"
+    db, output, report = (
+        tmp_path / "all.db",
+        tmp_path / "urls.csv",
+        tmp_path / "sites.csv",
+    )
     output.write_text("old", "utf-8")
     is_read = asyncio.Event()
 
@@ -368,7 +394,9 @@ async def test_a_run_that_is_left_while_it_is_written(tmp_path: Path) -> None:
     assert State(db).sites() == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no signal of a thread to itself: not Windows")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="no signal of a thread to itself: not Windows"
+)
 def test_a_signal_while_a_run_is_written(tmp_path: Path) -> None:
     """Ctrl-C in `write` without `await` leaves no file, also if it does not wake who waits."""
 
@@ -411,7 +439,9 @@ async def test_many_names_of_a_slow_domain_hold_up_nobody() -> None:
 
     async with asyncio.timeout(60):  # for ever, if the others have to wait
         fetcher = Slow(make_web(*others))
-        async with walk_many(hosts, fetcher=fetcher, on_site=note, at_once=2, probe="never") as run:
+        async with walk_many(
+            hosts, fetcher=fetcher, on_site=note, at_once=2, probe="never"
+        ) as run:
             async for _ in run.batches():
                 pass
     assert set(ended[:3]) == set(others)
@@ -428,10 +458,14 @@ def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_names_far_behind_may_come_again() -> None:
     """So many names are remembered, and then others: memory has an end, and no site is left out."""
     names = [f"{number}.example" for number in (0, 1, 0, 2, 0, 0, 3, 0, 1, 3)]
-    async with walk_many(names, fetcher=MemoryFetcher(make_web(*names)), at_once=1) as run:
+    async with walk_many(
+        names, fetcher=MemoryFetcher(make_web(*names)), at_once=1
+    ) as run:
         async for _ in run.batches():
             pass
-    assert [each.site for each in run.outcomes] == [names[n] for n in (0, 1, 3, 4, 6, 8, 9)]
+    assert [each.site for each in run.outcomes] == [
+        names[n] for n in (0, 1, 3, 4, 6, 8, 9)
+    ]
     assert run.repeated == 3
 
 
@@ -470,7 +504,11 @@ async def test_what_has_a_fetcher_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "site" / "sitemap.xml").write_bytes(urlset("https://here.example/1"))
     (tmp_path / "map.xml").write_bytes(urlset("https://there.example/1", "/2"))
     own = SiteTask("one.example", fetcher=MemoryFetcher(make_site("one.example")))
-    tasks = [find_source(str(tmp_path / "site")), find_source(str(tmp_path / "map.xml")), own]
+    tasks = [
+        find_source(str(tmp_path / "site")),
+        find_source(str(tmp_path / "map.xml")),
+        own,
+    ]
     found: dict[str, set[str]] = {}
     async with walk_many([*tasks, *tasks]) as run:
         async for site, batch in run.batches():
@@ -483,7 +521,9 @@ async def test_what_has_a_fetcher_of_its_own(tmp_path: Path) -> None:
     assert run.repeated == 3
 
 
-@pytest.mark.parametrize("body", [index("https://a.example/1.xml", "https://a.example/2.xml"), b""])
+@pytest.mark.parametrize(
+    "body", [index("https://a.example/1.xml", "https://a.example/2.xml"), b""]
+)
 async def test_a_file_alone_is_not_a_site(tmp_path: Path, body: bytes) -> None:
     """What an index in a file lists is counted and not fetched: the outcome is not complete."""
     file = tmp_path / "map.xml"
@@ -492,7 +532,10 @@ async def test_a_file_alone_is_not_a_site(tmp_path: Path, body: bytes) -> None:
         assert [batch async for batch in run.batches()] == []
     (outcome,) = run.outcomes
     assert outcome.site == str(file)
-    assert (outcome.status, outcome.reason) == ("failed", "not-read" if body else "empty")
+    assert (outcome.status, outcome.reason) == (
+        "failed",
+        "not-read" if body else "empty",
+    )
 
 
 async def test_the_login_of_a_site_is_handed_to_the_fetcher() -> None:
@@ -512,7 +555,11 @@ async def test_the_login_of_a_site_is_handed_to_the_fetcher() -> None:
         async for _ in run.batches():
             pass
     assert "https://me:secret@one.example/" in trusted
-    assert sorted(each.site for each in run.outcomes) == ["here", "https://one.example/", "there"]
+    assert sorted(each.site for each in run.outcomes) == [
+        "here",
+        "https://one.example/",
+        "there",
+    ]
 
 
 async def test_the_time_of_a_run_is_that_of_all_sites() -> None:
@@ -535,6 +582,11 @@ async def test_the_time_of_a_run_is_that_of_all_sites() -> None:
 
     arguments: Any = {"at_once": 1, "max_time": timedelta(seconds=100)}
     with mock.patch.object(loop, "time", tell):
-        _, outcomes = await read(HOSTS[:3], {}, fetcher=Slow(make_web(*HOSTS[:3])), **arguments)
+        _, outcomes = await read(
+            HOSTS[:3], {}, fetcher=Slow(make_web(*HOSTS[:3])), **arguments
+        )
     ends = [(end.status, end.reason) for end in outcomes.values()]
-    assert ends == [(SiteStatus.COMPLETE, ""), (SiteStatus.FAILED, IssueCode.BUDGET_SECONDS)]
+    assert ends == [
+        (SiteStatus.COMPLETE, ""),
+        (SiteStatus.FAILED, IssueCode.BUDGET_SECONDS),
+    ]

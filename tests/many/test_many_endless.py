@@ -70,7 +70,9 @@ async def test_outcomes_that_somebody_gets_are_not_kept(*, is_told: bool) -> Non
     """With `on_site` the list stays empty: of an endless list it would fill the memory."""
     told: list[SiteOutcome] = []
     on_site = told.append if is_told else None
-    async with walk_many(FAST, fetcher=MemoryFetcher(make_web(*FAST)), on_site=on_site) as run:
+    async with walk_many(
+        FAST, fetcher=MemoryFetcher(make_web(*FAST)), on_site=on_site
+    ) as run:
         async for _ in run.batches():
             pass
     assert len(told if is_told else run.outcomes) == len(FAST)
@@ -78,11 +80,15 @@ async def test_outcomes_that_somebody_gets_are_not_kept(*, is_told: bool) -> Non
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
-def test_a_report_has_all_outcomes_whoever_else_gets_them(tmp_path: Path, form: str) -> None:
+def test_a_report_has_all_outcomes_whoever_else_gets_them(
+    tmp_path: Path, form: str
+) -> None:
     """`write` puts each outcome into its report as it comes, those before it as well."""
     told: list[SiteOutcome] = []
     path = tmp_path / f"sites.{form}"
-    start = walk_many_sync(FAST, fetcher=MemoryFetcher(make_web(*FAST)), on_site=told.append)
+    start = walk_many_sync(
+        FAST, fetcher=MemoryFetcher(make_web(*FAST)), on_site=told.append
+    )
     with start as run:
         time.sleep(0.2)
         run.write_sync(tmp_path / "urls.csv", report=path)

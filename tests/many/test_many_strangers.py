@@ -70,7 +70,9 @@ def report() -> Any:
     """What the script saw, in a process of its own: an audit hook cannot be taken back."""
     environment = {**os.environ, "PYTHONPATH": str(package.TESTS / "support")}
     script = [sys.executable, "-X", "utf8", __file__]
-    run = subprocess.run(script, capture_output=True, check=False, timeout=60, env=environment)
+    run = subprocess.run(
+        script, capture_output=True, check=False, timeout=60, env=environment
+    )
     assert run.returncode == 0, run.stderr.decode()
     return json.loads(run.stdout)
 
@@ -122,7 +124,11 @@ def answer(name: str, path: str, port: int) -> tuple[bytes, Iterable[bytes], flo
         line = f"Sitemap: http://{name}.example:{port}/map.xml\n".encode()
         if name == "drip-robots":
             return line, repeat(b"#"), 0.02
-        return line, repeat(b"# nothing\n" * 5_000) if name == "endless-robots" else (), 0
+        return (
+            line,
+            repeat(b"# nothing\n" * 5_000) if name == "endless-robots" else (),
+            0,
+        )
     if name == "drip":
         return OPENING + b"".join(islice(records, URLS)), repeat(b" "), 0.02
     if name == "endless":
@@ -140,7 +146,9 @@ async def serve() -> AsyncIterator[int]:
             name = head.lower().partition("host: ")[2].partition(".")[0]
             first, others, seconds = answer(name, head.split(" ")[1], port)
             length = f"Content-Length: {len(first)}\r\n" if others == () else ""
-            writer.write(f"HTTP/1.1 200 OK\r\n{length}Connection: close\r\n\r\n".encode())
+            writer.write(
+                f"HTTP/1.1 200 OK\r\n{length}Connection: close\r\n\r\n".encode()
+            )
             for piece in chain([first], others):
                 writer.write(piece)
                 await writer.drain()
@@ -172,7 +180,9 @@ async def test_hosts_that_drip_or_never_end_cost_no_other_site_anything() -> Non
         ):
             async for site, entries in run.batches():
                 found[sites[site]] += [entry.loc for entry in entries]
-    ended = [(sites[each.site], (str(each.status), each.reason)) for each in run.outcomes]
+    ended = [
+        (sites[each.site], (str(each.status), each.reason)) for each in run.outcomes
+    ]
     assert len(ended) == len(EXPECTED)
     assert dict(ended) == EXPECTED
     for name, locs in found.items():

@@ -53,9 +53,13 @@ def test_a_month(tmp_path: Path) -> None:
         parsed = feedparser.parse(feed.read_bytes())
         assert (parsed.bozo, parsed.version) == (False, "atom10")
         identity.add(parsed.feed.id)
-        found = [(each.tags[0].term, each.link.partition("?")[0]) for each in parsed.entries]
+        found = [
+            (each.tags[0].term, each.link.partition("?")[0]) for each in parsed.entries
+        ]
         assert found == sent[::-1][: atom.MAX_ENTRIES]
-        assert all(ids.setdefault(each.id, each.link) == each.link for each in parsed.entries)
+        assert all(
+            ids.setdefault(each.id, each.link) == each.link for each in parsed.entries
+        )
         dates = [each.updated for each in parsed.entries]
         assert dates == sorted(dates, reverse=True)
         assert parsed.feed.updated == (dates or [parsed.feed.updated])[0]
@@ -79,9 +83,13 @@ def test_in_the_shell(tmp_path: Path) -> None:
     assert (links[0], sorted(links)) == (f"{SITE}c", [SITE + name for name in "abc"])
 
 
-@pytest.mark.parametrize("character", ["\ufffe", "\uffff", "\x0b", "\ud800", "\U0001ffff", "\x85"])
+@pytest.mark.parametrize(
+    "character", ["\ufffe", "\uffff", "\x0b", "\ud800", "\U0001ffff", "\x85"]
+)
 @pytest.mark.parametrize("name", ["loc", "title", "sitemap"])
-def test_any_character_leaves_the_feed_readable(tmp_path: Path, name: str, character: str) -> None:
+def test_any_character_leaves_the_feed_readable(
+    tmp_path: Path, name: str, character: str
+) -> None:
     """One URL or title with a character that XML 1.0 lacks takes no other entry with it."""
     feed = tmp_path / "changes.atom"
     odd = UrlEntry(f"{SITE}odd", title="Odd", sitemap=f"{SITE}s.xml")

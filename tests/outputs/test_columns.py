@@ -13,7 +13,13 @@ from sitemapreader import UrlEntry
 from sitemapreader.output.columns import COLUMNS, DERIVED_COLUMNS, SCHEMA_VERSION
 
 DOCUMENT = package.ROOT / "docs" / "columns.md"
-WORDS = {str: "text", float: "number", int: "number", bool: "yes or no", datetime: "moment"}
+WORDS = {
+    str: "text",
+    float: "number",
+    int: "number",
+    bool: "yes or no",
+    datetime: "moment",
+}
 
 
 def parts(kind: Any) -> list[Any]:
@@ -37,7 +43,10 @@ def classes(kind: Any, around: Any = None) -> list[Any]:
         return classes(parts(kind)[0], around)
     if kind in WORDS or kind is around:
         return []
-    return [kind, *(c for hint in get_type_hints(kind).values() for c in classes(hint, kind))]
+    return [
+        kind,
+        *(c for hint in get_type_hints(kind).values() for c in classes(hint, kind)),
+    ]
 
 
 def describe_version() -> str:
@@ -56,7 +65,9 @@ def describe_columns() -> str:
     lines += ["| object | fields, in this order |", "|---|---|"]
     for kind in dict.fromkeys(c for column in COLUMNS for c in classes(column.type)):
         words = {name: in_words(hint) for name, hint in get_type_hints(kind).items()}
-        fields = [f"`{n}`" + (f" ({t})" if t != "text" else "") for n, t in words.items()]
+        fields = [
+            f"`{n}`" + (f" ({t})" if t != "text" else "") for n, t in words.items()
+        ]
         lines.append(f"| {kind.__name__} | {', '.join(fields)} |")
     return "\n".join(lines)
 
@@ -64,7 +75,9 @@ def describe_columns() -> str:
 def describe_derived() -> str:
     """Write the table of the columns that follow from others."""
     lines = ["| column | type | meaning |", "|---|---|---|"]
-    lines += [f"| `{c.name}` | {in_words(c.type)} | {c.meaning} |" for c in DERIVED_COLUMNS]
+    lines += [
+        f"| `{c.name}` | {in_words(c.type)} | {c.meaning} |" for c in DERIVED_COLUMNS
+    ]
     return "\n".join(lines)
 
 

@@ -47,7 +47,11 @@ def test_folders_and_extensions(loc: str, folder: str, extension: str | None) ->
 
 
 MARCH = datetime(2026, 3, 5, tzinfo=UTC)
-LINKS = (Alternate(SITE, "x-default"), Alternate(SITE, "en"), Alternate(f"{SITE}de", "de"))
+LINKS = (
+    Alternate(SITE, "x-default"),
+    Alternate(SITE, "en"),
+    Alternate(f"{SITE}de", "de"),
+)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +76,9 @@ LINKS = (Alternate(SITE, "x-default"), Alternate(SITE, "en"), Alternate(f"{SITE}
         ("language", [UrlEntry(SITE, news=News(language="nl"))], {"nl": 1}),
     ],
 )
-def test_other_values(by: CountBy, entries: list[UrlEntry], counted: dict[str | None, int]) -> None:
+def test_other_values(
+    by: CountBy, entries: list[UrlEntry], counted: dict[str | None, int]
+) -> None:
     """Spellings of a host are one; a date is that of lastmod, else of news; what a record says."""
     assert count(by, *entries) == counted
 
@@ -82,7 +88,9 @@ def test_it_is_bounded() -> None:
     counted = UrlCounts("folder")
     for start in range(0, 150_000, 500):
         locs = [f"{SITE}{number}/x" for number in range(start, start + 500)]
-        counted.add(EntryColumns([*locs, f"{SITE}often/x", f"{SITE}often/y"], [""] * 502))
+        counted.add(
+            EntryColumns([*locs, f"{SITE}often/x", f"{SITE}often/y"], [""] * 502)
+        )
     rows = counted.list_rows()
     assert (rows[0].value, rows[0].urls) == (f"{SITE}often/", 600)
     assert (len(rows), rows[-1].value) == (1_001, OTHERS)
@@ -101,7 +109,9 @@ def test_in_the_shell() -> None:
     """Lines, CSV and JSON lines have the same rows, the most frequent first."""
     words = ["testdata/site", "--count-by", "extension"]
     assert run(*words).stdout == "\t37\n.pdf\t5\n.csv\t1\n"
-    assert run(*words, "--format", "csv").stdout == "extension,urls\n,37\n.pdf,5\n.csv,1\n"
+    assert (
+        run(*words, "--format", "csv").stdout == "extension,urls\n,37\n.pdf,5\n.csv,1\n"
+    )
     assert '{"extension": null, "urls": 37}' in run(*words, "--format", "jsonl").stdout
     assert "43 URLs" in run(*words).stderr
 

@@ -69,7 +69,9 @@ RECENT = ["new", "same-day", "changed", "unreadable"]
         (UrlEntry(PAGE, lastmod_text="soon"), None, None),
     ],
 )
-def test_date_and_source(entry: UrlEntry, date: datetime | None, source: str | None) -> None:
+def test_date_and_source(
+    entry: UrlEntry, date: datetime | None, source: str | None
+) -> None:
     """An entry says its date and where that is from; its lastmod stays as it is."""
     lastmod = entry.lastmod
     assert (entry.date, entry.date_source) == (date, source)
@@ -83,7 +85,9 @@ async def test_walk_goes_by_the_news_date(
 ) -> None:
     """A walk, and `read`, leave out old news without a lastmod, which are not undated."""
     pages = {SITEMAP: NEWS}
-    walked = await walk_all(pages, None, sitemaps=[SITEMAP], since=MARCH, undated=undated)
+    walked = await walk_all(
+        pages, None, sitemaps=[SITEMAP], since=MARCH, undated=undated
+    )
     assert [loc.removeprefix(PAGE) for loc in walked.locs] == [*RECENT, *kept]
     assert walked.document(SITEMAP).filtered == 9 - len(RECENT) - len(kept)
     if kept:
@@ -138,7 +142,10 @@ def names(locs: list[str]) -> list[str]:
     ("arguments", "expected"),
     [
         ({"since": date(2020, 1, 31)}, "day noon next yesterday future undated"),
-        ({"since": datetime(2020, 1, 31, 11)}, "day noon next yesterday future undated"),  # noqa: DTZ001
+        (
+            {"since": datetime(2020, 1, 31, 11)},  # noqa: DTZ001
+            "day noon next yesterday future undated",
+        ),
         ({"since": timedelta(days=7)}, "yesterday future undated"),
         ({"until": date(2020, 1, 31)}, "old eve day noon undated"),
         ({"until": datetime(2020, 1, 31, tzinfo=UTC)}, "old eve day undated"),

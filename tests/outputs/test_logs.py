@@ -47,8 +47,14 @@ async def test_requests_and_documents(caplog: pytest.LogCaptureFixture) -> None:
     requests = lines(caplog, logging.DEBUG)
     assert len(requests) == len(served.requested) == 6
     assert re.fullmatch(rf"GET {base}/robots\.txt: 200, \d+\.\d{{3}} s", requests[0])
-    assert sum(bool(re.match(rf"GET {base}/moved.xml: 301", line)) for line in requests) == 1
-    assert sum(bool(re.match(rf"GET {base}/gone.xml: 404", line)) for line in requests) == 1
+    assert (
+        sum(bool(re.match(rf"GET {base}/moved.xml: 301", line)) for line in requests)
+        == 1
+    )
+    assert (
+        sum(bool(re.match(rf"GET {base}/gone.xml: 404", line)) for line in requests)
+        == 1
+    )
     documents = lines(caplog, logging.INFO)
     assert len(documents) == len(entries.report.documents) == 5
     assert f"{served.base}/a.xml  urlset, complete, 1 URL" in "\n".join(documents)
@@ -101,11 +107,16 @@ def test_setup() -> None:
     )
     silent, written = (
         subprocess.run(
-            [sys.executable, "-c", script, *words], capture_output=True, text=True, check=True
+            [sys.executable, "-c", script, *words],
+            capture_output=True,
+            text=True,
+            check=True,
         )
         for words in ((), ("shown",))
     )
     assert (silent.stdout, silent.stderr, written.stdout) == ("", "", "")
     lines = written.stderr.splitlines()
     assert len(lines) == 8
-    assert all(line.startswith("sitemapreader INFO https://www.example.org/") for line in lines)
+    assert all(
+        line.startswith("sitemapreader INFO https://www.example.org/") for line in lines
+    )

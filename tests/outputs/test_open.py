@@ -68,10 +68,14 @@ def test_a_relative_name_is_of_the_folder_where_it_was_given(
     assert len(content(tmp_path / "x.csv").splitlines()) == 6
 
 
-@pytest.mark.parametrize("name", ["x", "x.json", "x.gz", "csv", ".csv", "x.csv.zst", "x.csv/y"])
+@pytest.mark.parametrize(
+    "name", ["x", "x.json", "x.gz", "csv", ".csv", "x.csv.zst", "x.csv/y"]
+)
 def test_a_name_that_says_nothing(name: str, tmp_path: Path) -> None:
     """No format is guessed: the message lists the ends of names, and the formats."""
-    with pytest.raises(ValueError, match=r"end it with \.urls.*or pass one of urls, jsonl"):
+    with pytest.raises(
+        ValueError, match=r"end it with \.urls.*or pass one of urls, jsonl"
+    ):
         open_output(tmp_path / name)
     if name != "x.csv/y":
         with open_output(tmp_path / name, "jsonl") as output:
@@ -87,14 +91,19 @@ GIVEN: dict[str, Callable[[], UrlEntry | Iterable[UrlEntry]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ["x.urls", "x.jsonl", "x.csv", "x.tsv.gz", "x.parquet"])
+@pytest.mark.parametrize(
+    "name", ["x.urls", "x.jsonl", "x.csv", "x.tsv.gz", "x.parquet"]
+)
 @pytest.mark.parametrize("given", GIVEN)
 def test_one_entry_or_many(given: str, name: str, tmp_path: Path) -> None:
     """What is written does not depend on how it was handed over; nothing is no record."""
     if name == "x.parquet":
         pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
     assert "output.write(entry)" in (inspect.getdoc(open_output) or "")
-    for path, entries in ((tmp_path / name, GIVEN[given]), (tmp_path / f"1{name}", GIVEN["list"])):
+    for path, entries in (
+        (tmp_path / name, GIVEN[given]),
+        (tmp_path / f"1{name}", GIVEN["list"]),
+    ):
         with open_output(path) as output:
             output.write([])
             output.write(entries())

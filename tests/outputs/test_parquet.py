@@ -42,10 +42,15 @@ if TYPE_CHECKING:
 SCHEMA = make_schema(COLUMNS)
 FULL = UrlEntry(
     "https://a.example/\u00fc",
-    datetime(2026, 3, 13, 17, 30, 0, 123456, tzinfo=timezone(timedelta(hours=5, minutes=45))),
+    datetime(
+        2026, 3, 13, 17, 30, 0, 123456, tzinfo=timezone(timedelta(hours=5, minutes=45))
+    ),
     "weekly",
     0.0,
-    (Image("https://a.example/1.png", "a", "b", "c", "d"), Image("https://a.example/2.png")),
+    (
+        Image("https://a.example/1.png", "a", "b", "c", "d"),
+        Image("https://a.example/2.png"),
+    ),
     (
         Video(
             title="v",
@@ -61,10 +66,19 @@ FULL = UrlEntry(
         Video(),
     ),
     News(name="n", publication_date=datetime(1, 1, 1, tzinfo=UTC)),
-    (Alternate("https://a.example/de", "de"), Alternate("https://a.example/m", media="print")),
+    (
+        Alternate("https://a.example/de", "de"),
+        Alternate("https://a.example/m", media="print"),
+    ),
     (
         Extra("urn:x", "y", "z"),
-        Extra("urn:x", "a", "", {"n": "\xfc", "{urn:y}m": ""}, (Extra("", "b", "", {"c": "1"}),)),
+        Extra(
+            "urn:x",
+            "a",
+            "",
+            {"n": "\xfc", "{urn:y}m": ""},
+            (Extra("", "b", "", {"c": "1"}),),
+        ),
     ),
     "https://a.example/sitemap.xml",
     "2026-03-13T17:30:00.123456+05:45",
@@ -80,7 +94,9 @@ def restored(value: Any, kind: Any) -> Any:
     """Make what a model's field holds of what Arrow gives for it."""
     arguments = [each for each in get_args(kind) if each not in {NoneType, Ellipsis}]
     hints = list_hints(Extra)
-    if kind in (hints["attributes"], hints["children"]) and not isinstance(value, dict | list):
+    if kind in (hints["attributes"], hints["children"]) and not isinstance(
+        value, dict | list
+    ):
         value = json.loads(value or "{}")
     if kind == hints["attributes"]:
         return value
@@ -90,7 +106,9 @@ def restored(value: Any, kind: Any) -> Any:
         return None if value is None else restored(value, arguments[0])
     if isinstance(value, dict):
         hints = list_hints(kind)
-        return kind(**{name: restored(part, hints[name]) for name, part in value.items()})
+        return kind(
+            **{name: restored(part, hints[name]) for name, part in value.items()}
+        )
     return value
 
 
@@ -114,8 +132,13 @@ def site() -> list[UrlEntry]:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with two groups of rows and something in every column."""
-    plain = [UrlEntry(f"https://a.example/{n}", priority=n % 10 / 10) for n in range(ROWS - 44)]
-    return write(tmp_path_factory.mktemp("parquet") / "urls.parquet", [FULL, *site(), *plain])
+    plain = [
+        UrlEntry(f"https://a.example/{n}", priority=n % 10 / 10)
+        for n in range(ROWS - 44)
+    ]
+    return write(
+        tmp_path_factory.mktemp("parquet") / "urls.parquet", [FULL, *site(), *plain]
+    )
 
 
 def test_what_is_read_back_is_equal(tmp_path: Path) -> None:
@@ -136,9 +159,9 @@ def test_groups_are_of_a_size(file: Path) -> None:
 
 texts = st.none() | st.text(characters, max_size=5)
 moments = st.none() | st.datetimes(timezones=st.just(UTC))
-images = st.lists(st.builds(Image, st.text(characters, max_size=3), texts, texts), max_size=2).map(
-    tuple
-)
+images = st.lists(
+    st.builds(Image, st.text(characters, max_size=3), texts, texts), max_size=2
+).map(tuple)
 videos = st.lists(
     st.builds(
         Video,
@@ -194,7 +217,10 @@ def test_polars_reads_it(file: Path) -> None:
     assert first["lastmod"][0] == FULL.lastmod
     assert first["videos"][0][0]["tags"] == ["x", "y"]
     assert first["videos"][0][0]["prices"][1]["amount"] == "2.00"
-    assert first["alternates"].explode().struct.field("hreflang").to_list() == ["de", None]
+    assert first["alternates"].explode().struct.field("hreflang").to_list() == [
+        "de",
+        None,
+    ]
 
 
 def test_the_schema(tmp_path: Path) -> None:
@@ -216,5 +242,7 @@ def test_misuse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Binary data is not written to a terminal, and a compressed file is not compressed again."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     for words in ((None, "parquet"), ("x.parquet.gz",), ("x.gz", "parquet")):
-        with pytest.raises(ValueError, match=r"name a file|end the name with \.parquet"):
+        with pytest.raises(
+            ValueError, match=r"name a file|end the name with \.parquet"
+        ):
             open_output(*words)

@@ -79,19 +79,31 @@ def sort_rows(batches: list[pa.RecordBatch]) -> list[dict[str, Any]]:
 def count(report: Report) -> list[tuple[Any, ...]]:
     """Return the counts of a walk that have to be the same however it is consumed."""
     documents = sorted(
-        (each.url, each.status, each.entries, each.listed, each.filtered, each.known, each.counts)
+        (
+            each.url,
+            each.status,
+            each.entries,
+            each.listed,
+            each.filtered,
+            each.known,
+            each.counts,
+        )
         for each in report.documents
     )
     return [*documents, (report.entries, report.counts, report.complete)]
 
 
-async def read_entries(walked: Walk) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
+async def read_entries(
+    walked: Walk,
+) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
     async with walked as entries:
         found = [entry async for entry in entries]
     return sort_rows([make_batch(found)] if found else []), count(entries.report)
 
 
-async def read_columns(walked: Walk) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
+async def read_columns(
+    walked: Walk,
+) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
     async with walked as entries:
         found = [batch async for batch in entries.record_batches()]
     assert all(batch.num_rows for batch in found)
@@ -125,7 +137,9 @@ async def test_changes_are_in_the_rows(tmp_path: Path) -> None:
     both = []
     for name, read in (("entries", read_entries), ("columns", read_columns)):
         state = {"state": tmp_path / f"{name}.db", "changes": True}
-        both.append([await read(make_walk(pages, **state)) for pages in (MIXED, later, later)])
+        both.append(
+            [await read(make_walk(pages, **state)) for pages in (MIXED, later, later)]
+        )
     assert both[0] == both[1]
     first, second, third = (rows for rows, _ in both[0])
     assert {row["change"] for row in first} == {"new"}
@@ -142,18 +156,24 @@ async def test_a_batch_is_acknowledged_by_the_next(tmp_path: Path) -> None:
     locs = {row["loc"] for row in again}
     assert handled[0].num_rows < 9_500
     assert {row["loc"] for row in handled[-1].to_pylist()} <= locs
-    assert locs.isdisjoint(row["loc"] for batch in handled[:-1] for row in batch.to_pylist())
+    assert locs.isdisjoint(
+        row["loc"] for batch in handled[:-1] for row in batch.to_pylist()
+    )
     assert len(locs) == 9_500 - sum(batch.num_rows for batch in handled[:-1])
 
 
-async def test_no_entry_is_made_for_a_plain_row(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_entry_is_made_for_a_plain_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Rows without extensions reach Arrow without a UrlEntry, and all entries are made of these."""
 
     def refuse(*_: object) -> UrlEntry:
         raise AssertionError("an entry was made")
 
     monkeypatch.setattr("sitemapreader._types.rows.UrlEntry", refuse)
-    rows, _ = await read_columns(make_walk(PLAIN, exclude=[re.compile("/b/7$")], unique=True))
+    rows, _ = await read_columns(
+        make_walk(PLAIN, exclude=[re.compile("/b/7$")], unique=True)
+    )
     assert len(rows) == 9_499
     with pytest.raises(AssertionError, match="an entry was made"):
         await read_entries(make_walk(PLAIN))
@@ -161,7 +181,9 @@ async def test_no_entry_is_made_for_a_plain_row(monkeypatch: pytest.MonkeyPatch)
 
 async def test_a_batch_has_thousands_of_rows() -> None:
     """Many small documents make few batches."""
-    pages = {f"{SITE}{name}.xml": make_urlset(100, name=str(name)) for name in range(200)}
+    pages = {
+        f"{SITE}{name}.xml": make_urlset(100, name=str(name)) for name in range(200)
+    }
     async with make_walk(pages) as entries:
         sizes = [batch.num_rows async for batch in entries.record_batches()]
     assert sum(sizes) == 20_000
@@ -180,7 +202,9 @@ async def test_a_timeout_loses_no_rows() -> None:
             return _Delayed(opening, release) if url.endswith("b.xml") else opening
 
     pages = {f"{SITE}a.xml": make_urlset(10), f"{SITE}b.xml": make_urlset(10, name="b")}
-    async with walk(sitemaps=sorted(pages), fetcher=SlowFetcher(dict(pages))) as entries:
+    async with walk(
+        sitemaps=sorted(pages), fetcher=SlowFetcher(dict(pages))
+    ) as entries:
         while entries.report.entries < 10:  # noqa: ASYNC110 (the walk has no such event)
             await asyncio.sleep(0)
         with pytest.raises(TimeoutError):
@@ -210,7 +234,9 @@ SITES = {
     f"{SITE}robots.txt": f"Sitemap: {SITE}a.xml".encode(),
     f"{SITE}a.xml": make_urlset(3_000),
     f"{OTHER}robots.txt": f"Sitemap: {OTHER}b.xml".encode(),
-    f"{OTHER}b.xml": make_urlset(3_000, name="b").replace(SITE.encode(), OTHER.encode()),
+    f"{OTHER}b.xml": make_urlset(3_000, name="b").replace(
+        SITE.encode(), OTHER.encode()
+    ),
 }
 
 
@@ -253,8 +279,19 @@ async def test_rows_of_many_sites_are_acknowledged_by_the_next(tmp_path: Path) -
 
 
 MOMENTS = [  # in the forms that sitemaps have
-    *("2026", "2026-02", "2026-1-2", "2026-01-02", "2026-01-02T03:04Z", "2026-01-02T03:04:05"),
-    *("2026-01-02T03:04:05Z", "2026-01-02T03:04:05+05:30", "2026-01-02T03:04:05.25-08:00"),
+    *(
+        "2026",
+        "2026-02",
+        "2026-1-2",
+        "2026-01-02",
+        "2026-01-02T03:04Z",
+        "2026-01-02T03:04:05",
+    ),
+    *(
+        "2026-01-02T03:04:05Z",
+        "2026-01-02T03:04:05+05:30",
+        "2026-01-02T03:04:05.25-08:00",
+    ),
     *("2026-01-02T24:00:00Z", "2026-12-31T23:59:60Z", "1969-12-31T23:59:59.999999Z"),
     *("0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2026-01-02T03:04:05.1234567Z"),
     *("2026-01-02T03:04:05-0000", "2026-01-02T03:04:05+01", "2024-02-29T00:00:00Z"),
@@ -273,7 +310,9 @@ def test_arrow_reads_dates_as_we_do(first: str) -> None:
 
 
 TEXTS = (
-    st.none() | st.text(characters, max_size=4) | st.sampled_from(["\ud800", "é", "\U0001f600", ""])
+    st.none()
+    | st.text(characters, max_size=4)
+    | st.sampled_from(["\ud800", "é", "\U0001f600", ""])
 )
 
 
@@ -301,7 +340,9 @@ def test_columns_are_entries(rows: list[tuple[Any, ...]]) -> None:
     batch = make_batch(entries)
     assert make_batch(columns).equals(batch)
     batch.validate(full=True)
-    texts = [text and text.encode("utf-8", "backslashreplace").decode() for text, *_ in rows]
+    texts = [
+        text and text.encode("utf-8", "backslashreplace").decode() for text, *_ in rows
+    ]
     assert batch.column("changefreq").to_pylist() == texts
     assert batch.column("priority").to_pylist() == [row[2] for row in rows]
 
@@ -318,13 +359,17 @@ async def test_all_outputs_have_the_same_rows(tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "x.parquet").to_pylist() == batches
     locs = [row["loc"] for row in batches]
     assert (tmp_path / "x.urls").read_text().splitlines() == locs
-    lines = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()
+    ]
     with (tmp_path / "x.csv").open(newline="") as file:
         cells = list(csv.DictReader(file))
     assert [line["loc"] for line in lines] == [cell["loc"] for cell in cells] == locs
     for row, line, cell in zip(batches, lines, cells, strict=True):
         assert line["priority"] == row["priority"]
-        assert cell["priority"] == ("" if row["priority"] is None else str(row["priority"]))
+        assert cell["priority"] == (
+            "" if row["priority"] is None else str(row["priority"])
+        )
         day = row["lastmod"] and row["lastmod"].isoformat()
         assert line["lastmod"] == (cell["lastmod"] or None) == day
         assert len(line.get("images", [])) == len(row["images"])

@@ -41,7 +41,9 @@ def hostile() -> Report:
     """Return a report that is full of what a hostile site could name."""
     report = Report(100)
     document = Document(EVIL, final_url=EVIL, parent=EVIL, via=Via.INDEX, etag=EVIL)
-    report.add_issue(make_issue(IssueCode.INVALID_URL, EVIL, url=EVIL, value=EVIL), document)
+    report.add_issue(
+        make_issue(IssueCode.INVALID_URL, EVIL, url=EVIL, value=EVIL), document
+    )
     report.add_issue(Issue(IssueCode.LASTMOD, "<b>\x1b</b>", EVIL, 3, EVIL, EVIL))
     report.end_document(document, Status.FAILED, IssueCode.INVALID_URL)
     return report
@@ -80,9 +82,9 @@ def test_a_tree_of_redirects() -> None:
     }
     with walk_sync(SITE, fetcher=MemoryFetcher(pages)) as entries:
         list(entries)
-    assert [line.partition(SITE)[0] for line in entries.report.tree().splitlines()[1:]] == [
-        *("└── ", "    └── ", "        ├── ", "        └── ")
-    ]
+    assert [
+        line.partition(SITE)[0] for line in entries.report.tree().splitlines()[1:]
+    ] == [*("└── ", "    └── ", "        ├── ", "        └── ")]
 
 
 def test_a_tree_is_that_of_the_shell(example: Report) -> None:
@@ -129,7 +131,9 @@ def test_a_report_is_plain_data() -> None:
     row = json.loads(json.dumps(report.to_dict()))
     assert row == report.to_dict()
     assert type(report.to_dict()["outcome"]["status"]) is str
-    fields = {field.name for field in attrs.fields(Document) if not field.name.startswith("_")}
+    fields = {
+        field.name for field in attrs.fields(Document) if not field.name.startswith("_")
+    }
     assert row["documents"][0].keys() == fields
     assert row["documents"][0]["issues"] == {"invalid-url": 1}
     assert row["issues"][1] == {
@@ -164,4 +168,7 @@ def test_a_document_ends_once() -> None:
     report.end_document(document, Status.COMPLETE)
     report.end_document(document, Status.FAILED, "too late")
     assert (document.status, document.reason) == (Status.COMPLETE, "")
-    assert (report.documents, dict(report.statuses)) == ([document], {Status.COMPLETE: 1})
+    assert (report.documents, dict(report.statuses)) == (
+        [document],
+        {Status.COMPLETE: 1},
+    )

@@ -28,19 +28,26 @@ async def test_a_walk_says_how_far_it_is() -> None:
     """A walk that was not entered says how to enter it; then how much has come."""
     fetcher = MemoryFetcher({TOP: urlset(f"{SITE}1", f"{SITE}2")})
     entries = walk(SITE, fetcher=fetcher)
-    said = "<Walk https://example.org/: not entered, use it with `async with` or `with`>"
+    said = (
+        "<Walk https://example.org/: not entered, use it with `async with` or `with`>"
+    )
     assert repr(entries) == said
     assert "secret" not in repr(walk("https://me:secret@example.org/"))
     async with entries:
         assert "under way" in repr(entries)
         assert len([entry async for entry in entries]) == 2
-    assert repr(entries) == "<Walk https://example.org/: over, 2 URLs, 0 sitemaps to read>"
+    assert (
+        repr(entries) == "<Walk https://example.org/: over, 2 URLs, 0 sitemaps to read>"
+    )
 
 
 def test_a_blocking_walk_says_so_too() -> None:
     """The same for `walk_sync`, of sitemaps that were named."""
     blocking = walk_sync(sitemaps=[TOP], fetcher=MemoryFetcher({TOP: urlset(SITE)}))
-    assert repr(blocking) == f"<Walk {TOP}: not entered, use it with `async with` or `with`>"
+    assert (
+        repr(blocking)
+        == f"<Walk {TOP}: not entered, use it with `async with` or `with`>"
+    )
     with blocking:
         assert len(list(blocking)) == 1
     assert repr(blocking) == f"<Walk {TOP}: over, 1 URLs, 0 sitemaps to read>"

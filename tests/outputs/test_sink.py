@@ -51,7 +51,9 @@ def test_a_file_appears_when_it_is_whole(tmp_path: Path, name: str) -> None:
         assert (path.read_bytes(), names(tmp_path)) == (first, [name])
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full: run it on Linux")
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="no /dev/full: run it on Linux"
+)
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_cannot_be_written(tmp_path: Path, format: str) -> None:  # noqa: A002 (as in open_output)
     """It is an OSError, on entering or at the latest when the context is left; nothing is left."""
@@ -66,7 +68,9 @@ def test_what_cannot_be_written(tmp_path: Path, format: str) -> None:  # noqa: A
     assert names(tmp_path) == []
 
 
-@pytest.mark.parametrize("given", ["https://a.example/", 3, [ENTRIES[0], "https://a.example/"]])
+@pytest.mark.parametrize(
+    "given", ["https://a.example/", 3, [ENTRIES[0], "https://a.example/"]]
+)
 def test_what_is_no_entry_is_refused(tmp_path: Path, given: Any) -> None:
     """The message says what is wanted, and what came; nothing is written."""
     with (
@@ -82,7 +86,9 @@ def test_rights_links_and_long_names(tmp_path: Path) -> None:
 
     A link that has the name of what is written meanwhile goes.
     """
-    new, old, link, long = (tmp_path / name for name in ("new", "old", "link", "\u00fc" * 127))
+    new, old, link, long = (
+        tmp_path / name for name in ("new", "old", "link", "\u00fc" * 127)
+    )
     old.touch(mode=0o600)
     link.symlink_to(tmp_path / "target")
     (tmp_path / "new.part").symlink_to(tmp_path / "nowhere")
@@ -96,7 +102,9 @@ def test_rights_links_and_long_names(tmp_path: Path) -> None:
     assert link.is_symlink()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="no RLIMIT_FSIZE as on Linux: run it there")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="no RLIMIT_FSIZE as on Linux: run it there"
+)
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_disk_that_fills_up(tmp_path: Path, format: str) -> None:  # noqa: A002 (as in open_output)
     """A file that cannot grow any further is an OSError, and leaves nothing behind."""
@@ -144,7 +152,9 @@ def test_a_pipe_without_a_name_is_written_to() -> None:
     os.close(writer)
 
 
-def test_each_write_to_a_pipe_ends_with_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_write_to_a_pipe_ends_with_a_record(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """No write ends inside a record; one that a pipe may not take at once has a single record."""
     writes: list[bytes] = []
 
@@ -157,7 +167,9 @@ def test_each_write_to_a_pipe_ends_with_a_record(monkeypatch: pytest.MonkeyPatch
     write_records(1, records, b"\0")
     assert b"".join(writes) == records
     assert all(data.endswith(b"\0") for data in writes)
-    assert all(len(data) <= select.PIPE_BUF or data.count(b"\0") == 1 for data in writes)
+    assert all(
+        len(data) <= select.PIPE_BUF or data.count(b"\0") == 1 for data in writes
+    )
     assert len(writes) < 200
 
 

@@ -14,7 +14,14 @@ import pytest
 from each_case import for_each
 from walking import ROBOTS, SITE, Pages, index, status, urlset
 
-from sitemapreader import IncompleteWarning, IssueCode, read, read_batches, to_dataframe, walk_sync
+from sitemapreader import (
+    IncompleteWarning,
+    IssueCode,
+    read,
+    read_batches,
+    to_dataframe,
+    walk_sync,
+)
 from sitemapreader.fetch import FolderFetcher, MemoryFetcher, StoredResponse
 from sitemapreader.output.columns import COLUMNS
 
@@ -36,14 +43,20 @@ def example() -> FolderFetcher:
 
 
 def large() -> MemoryFetcher:
-    return MemoryFetcher({SITEMAP: urlset(*(f"{SITE}{number}" for number in range(MANY)))})
+    return MemoryFetcher(
+        {SITEMAP: urlset(*(f"{SITE}{number}" for number in range(MANY)))}
+    )
 
 
 def lossy() -> MemoryFetcher:
     """Return a site whose one child is there and whose other is not."""
     there, gone = f"{SITE}there.xml", f"{SITE}gone.xml"
     return MemoryFetcher(
-        {SITEMAP: index(there, gone), there: urlset(f"{SITE}1"), gone: status(404, gone)}
+        {
+            SITEMAP: index(there, gone),
+            there: urlset(f"{SITE}1"),
+            gone: status(404, gone),
+        }
     )
 
 
@@ -62,8 +75,12 @@ def test_a_frame_has_all_that_a_walk_has(frame: Any) -> None:
     assert sorted(frame["loc"]) == sorted(entries)
     for row in frame.itertuples():
         entry = entries[row.loc]
-        assert [image["loc"] for image in row.images or []] == [i.loc for i in entry.images]
-        assert [tuple(link.values()) for link in row.alternates or []] == list(entry.alternates)
+        assert [image["loc"] for image in row.images or []] == [
+            i.loc for i in entry.images
+        ]
+        assert [tuple(link.values()) for link in row.alternates or []] == list(
+            entry.alternates
+        )
         assert (row.news or {}).get("title") == (entry.news and entry.news.title)
     assert frame["images"].str.len().max() == 2
     assert frame["sitemap"].nunique() > 3
@@ -111,7 +128,9 @@ def test_a_loss_is_said() -> None:
 def test_a_loss_in_a_stream_is_said_at_its_end() -> None:
     """A reader of batches has no place for a report; it warns, and the walk's owner has it."""
     with pytest.warns(IncompleteWarning, match="walk_sync"):
-        assert read_batches(sitemaps=[SITEMAP], fetcher=lossy()).read_all().num_rows == 1
+        assert (
+            read_batches(sitemaps=[SITEMAP], fetcher=lossy()).read_all().num_rows == 1
+        )
     with (
         pytest.warns(IncompleteWarning),
         walk_sync(sitemaps=[SITEMAP], fetcher=lossy()) as entries,
@@ -147,7 +166,9 @@ def test_a_url_is_what_it_turns_out_to_be(source: str) -> None:
 
 def test_arguments_of_the_walk_are_passed_on() -> None:
     """Whatever `walk` takes is taken, and checked by it."""
-    frame = to_dataframe(EXAMPLE, fetcher=example(), since=datetime(2026, 3, 13, tzinfo=UTC))
+    frame = to_dataframe(
+        EXAMPLE, fetcher=example(), since=datetime(2026, 3, 13, tzinfo=UTC)
+    )
     assert len(frame) == 12
     functions: tuple[Any, ...] = (to_dataframe, read_batches)
     for function in functions:
@@ -177,7 +198,11 @@ def test_a_stream_that_is_left_ends_its_walk() -> None:
     """Closing a reader early, or forgetting it, leaves no thread."""
 
     def walks() -> list[str]:
-        return [each.name for each in threading.enumerate() if each.name == "sitemapreader.walk"]
+        return [
+            each.name
+            for each in threading.enumerate()
+            if each.name == "sitemapreader.walk"
+        ]
 
     for is_closed in (True, False):
         reader = read_batches(sitemaps=[SITEMAP], fetcher=large())
@@ -264,14 +289,23 @@ def test_nothing_is_a_table_without_rows() -> None:
 
 MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "none": (lambda: None, "no source was given: pass the URL"),
-    "bytes": (lambda: b"<urlset/>", r"bytes is not a source of rows: .*the entries of read"),
+    "bytes": (
+        lambda: b"<urlset/>",
+        r"bytes is not a source of rows: .*the entries of read",
+    ),
     "open file": (lambda: io.BytesIO(b"<urlset/>"), "bytes in the list"),
     "number": (lambda: 5, "int is not a source of rows"),
     "mapping": (lambda: {SITE: 1}, "dict is not a source of rows"),
     "list of lists": (lambda: [[SITE]], "list in the list"),
-    "several sites": (lambda: [SITE, GONE], "str in the list .*for several sites, concatenate"),
+    "several sites": (
+        lambda: [SITE, GONE],
+        "str in the list .*for several sites, concatenate",
+    ),
     "entries and sites": (lambda: [*read(urlset(SITE)), SITE], "str among entries"),
-    "list of walks": (lambda: [walk_sync(SITE)], "Walk in the list .*an entered walk_sync"),
+    "list of walks": (
+        lambda: [walk_sync(SITE)],
+        "Walk in the list .*an entered walk_sync",
+    ),
 }
 
 

@@ -36,7 +36,10 @@ FULL = UrlEntry(
     datetime(2026, 3, 13, 17, 30, tzinfo=timezone(timedelta(hours=5, minutes=45))),
     "weekly",
     0.0,
-    (Image("https://a.example/1.png", title='a "title",\n2'), Image("https://a.example/2.png")),
+    (
+        Image("https://a.example/1.png", title='a "title",\n2'),
+        Image("https://a.example/2.png"),
+    ),
     (Video(title="v", tags=("x", "y"), duration=3, family_friendly=False),),
     News(title="n", publication_date=datetime(2026, 3, 1, tzinfo=UTC)),
     sitemap="https://a.example/sitemap.xml",
@@ -72,7 +75,9 @@ def test_json_lines_hold_everything(tmp_path: Path) -> None:
     """Each field of a record is in its object: keys in the schema's order, dates in RFC 3339."""
     line, bare = written(tmp_path, [FULL, BARE], "jsonl").splitlines()
     row = json.loads(line)
-    assert list(row) == [name for name in NAMES if getattr(FULL, name, "") not in ((), None)]
+    assert list(row) == [
+        name for name in NAMES if getattr(FULL, name, "") not in ((), None)
+    ]
     assert row["lastmod"] == "2026-03-13T17:30:00+05:45"
     assert row["priority"] == 0.0
     assert row["change"] == "new"
@@ -139,7 +144,9 @@ def test_a_record_is_a_line(tmp_path: Path, format: str) -> None:  # noqa: A002 
 texts = st.text(st.characters(), max_size=6)
 
 
-@given(st.lists(st.builds(UrlEntry, texts, sitemap=texts, lastmod_text=texts), min_size=1))
+@given(
+    st.lists(st.builds(UrlEntry, texts, sitemap=texts, lastmod_text=texts), min_size=1)
+)
 def test_any_text_stays_in_its_cell(entries: list[UrlEntry]) -> None:
     """Readers of CSV, TSV and JSON find each record, and in it what they should."""
     names = ["sitemap", "lastmod_text", "loc"]
@@ -158,7 +165,9 @@ def test_any_text_stays_in_its_cell(entries: list[UrlEntry]) -> None:
     table = tab_rows(head.replace(",", "\t") + make_row_writer(columns, "\t")(entries))
     assert [tuple(row.values()) for row in table] == wanted
     lines = make_json_writer(columns, "\n")(entries).splitlines()
-    assert [json.loads(line)["loc"] for line in lines] == [entry.loc for entry in entries]
+    assert [json.loads(line)["loc"] for line in lines] == [
+        entry.loc for entry in entries
+    ]
     assert write_urls("\0", entries).count("\0") == len(entries)
 
 
@@ -174,14 +183,26 @@ def test_plain_columns_are_written_as_they_are() -> None:
     [
         ("pdf", {}, "choose from urls, jsonl"),
         ("csv", {"null_terminated": True}, "csv: leave it out, or choose urls, jsonl"),
-        ("urls", {"fields": ["loc", "lastmod"]}, "urls: leave it out, or choose jsonl, csv"),
-        ("csv", {"fields": ["loc", "headline"]}, "no field 'headline': choose from loc, lastmod"),
+        (
+            "urls",
+            {"fields": ["loc", "lastmod"]},
+            "urls: leave it out, or choose jsonl, csv",
+        ),
+        (
+            "csv",
+            {"fields": ["loc", "headline"]},
+            "no field 'headline': choose from loc, lastmod",
+        ),
         ("csv", {"fields": []}, "no field is chosen"),
         ("parquet", {"header": False}, "parquet: leave it out, or choose csv, tsv"),
         ("csv", {"fields": ["loc", "loc"]}, "twice"),
     ],
 )
-def test_misuse_says_what_to_write_instead(format: str, options: Any, said: str) -> None:  # noqa: A002 (as above)
+def test_misuse_says_what_to_write_instead(
+    format: str,  # noqa: A002 (as above)
+    options: Any,
+    said: str,
+) -> None:
     """What cannot be meant raises ValueError before anything is opened."""
     with pytest.raises(ValueError, match=said):
         open_output("no/such/folder", format, **options)
@@ -204,7 +225,8 @@ def test_no_part_of_a_cell_is_a_formula(field: str, hidden: str) -> None:
     for delimiter in ";,":
         (cells,) = csv.reader([write([entry])], delimiter=delimiter)
         assert not any(
-            cell.strip(' "').startswith(("=", "+", "-", "@", "\uff1d")) for cell in cells
+            cell.strip(' "').startswith(("=", "+", "-", "@", "\uff1d"))
+            for cell in cells
         )
 
 
@@ -234,7 +256,9 @@ def test_no_first_cell_is_a_formula(title: str, format: str, tmp_path: Path) -> 
 def test_a_semicolon_before_anything_else_stays() -> None:
     """What is no formula is written as it is; the first column and JSON keep their values."""
     loc, text = f"{URL}a;=1;jsessionid=1;b=-2", "y;=0; z"
-    entry = UrlEntry(loc, title="one; two", sitemap=f"{URL};x", extras=(Extra("n", "e", text),))
+    entry = UrlEntry(
+        loc, title="one; two", sitemap=f"{URL};x", extras=(Extra("n", "e", text),)
+    )
     (cells,) = csv.reader([write([entry])])
     row = dict(zip([column.name for column in COLUMNS], cells, strict=True))
     assert (row["loc"], row["title"], row["sitemap"]) == (loc, "one; two", f"{URL};x")

@@ -20,7 +20,11 @@ def test_a_feed_that_is_salvaged_has_titles() -> None:
     """The fallback hands over the titles of items, and none for an item without one."""
     reading = golden.read_pieces([FEED.encode()])
     assert reading.counts[IssueCode.FEED_SALVAGED] == 1
-    titles = {event.loc: event.title for event in reading.events if isinstance(event, UrlEntry)}
+    titles = {
+        event.loc: event.title
+        for event in reading.events
+        if isinstance(event, UrlEntry)
+    }
     assert titles == {
         "https://www.example.org/one": "One & only",
         "https://www.example.org/two": None,

@@ -53,7 +53,9 @@ def read(path: Path) -> dict[str, list[list[Any]]]:
     for sheet in book:
         cells = [cell for row in sheet.iter_rows() for cell in row]
         assert all(cell.data_type in "sn" and cell.hyperlink is None for cell in cells)
-    return {s.title: [[cell.value for cell in row] for row in s.iter_rows()] for s in book}
+    return {
+        s.title: [[cell.value for cell in row] for row in s.iter_rows()] for s in book
+    }
 
 
 def test_cells(tmp_path: Path) -> None:
@@ -61,7 +63,9 @@ def test_cells(tmp_path: Path) -> None:
     path = tmp_path / "table.xlsx"
     with open_output(path, fields=["loc", "title", "priority", "lastmod"]) as output:
         for chosen in (NASTY[:7], NASTY[7:]):
-            output.write([UrlEntry(f"{SITE}{len(text)}", title=text) for text in chosen])
+            output.write(
+                [UrlEntry(f"{SITE}{len(text)}", title=text) for text in chosen]
+            )
         day = datetime(2026, 3, 5, 12, tzinfo=UTC)
         output.write(UrlEntry(f"{SITE} a\n", day, priority=0.5, title="x" * 40_000))
     head, *rows = read(path)["urls"]
@@ -70,10 +74,18 @@ def test_cells(tmp_path: Path) -> None:
     from openpyxl.utils.escape import unescape  # noqa: PLC0415 (as above)
 
     titles = [unescape(row[1]) for row in rows[:-1]]
-    told = {"\u202eabc": "\\u202eabc", "a\x07b\x00c": "a\\x07b\\x00c", "\ud800": "\\ud800"}
+    told = {
+        "\u202eabc": "\\u202eabc",
+        "a\x07b\x00c": "a\\x07b\\x00c",
+        "\ud800": "\\ud800",
+    }
     assert titles == [told.get(text, text) for text in NASTY]
     loc, title, priority, lastmod = rows[-1]
-    assert (loc, priority, lastmod) == (f"{SITE}%20a%0A", 0.5, "2026-03-05T12:00:00+00:00")
+    assert (loc, priority, lastmod) == (
+        f"{SITE}%20a%0A",
+        0.5,
+        "2026-03-05T12:00:00+00:00",
+    )
     assert (len(title), title[-1]) == (32_767, "\u2026")
 
 
@@ -86,11 +98,17 @@ def test_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         rows = [UrlEntry(f"{SITE}{n}", alternates=links) for n in range(25)]
         output.write(SiteRows([("a.example", rows)]))
     sheets = read(path)
-    assert {name: len(sheets[name]) for name in sheets} == {"urls": 11, "urls 2": 11, "urls 3": 6}
+    assert {name: len(sheets[name]) for name in sheets} == {
+        "urls": 11,
+        "urls 2": 11,
+        "urls 3": 6,
+    }
     assert sheets["urls 3"][-1] == [f"{SITE}24", "a.example"]
 
 
-def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A run that fails leaves neither a file nor a temporary one."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
@@ -109,7 +127,14 @@ def test_in_the_shell(tmp_path: Path) -> None:
     assert run("testdata/site", "-o", str(tmp_path / "table.xlsx")).returncode == 0
     assert len(read(tmp_path / "table.xlsx")["urls"]) == 44
     path = tmp_path / "counts.xlsx"
-    assert run("testdata/site", "--count-by", "extension", "-o", str(path)).returncode == 0
-    assert read(path)["urls"] == [["extension", "urls"], [None, 37], [".pdf", 5], [".csv", 1]]
+    assert (
+        run("testdata/site", "--count-by", "extension", "-o", str(path)).returncode == 0
+    )
+    assert read(path)["urls"] == [
+        ["extension", "urls"],
+        [None, 37],
+        [".pdf", 5],
+        [".csv", 1],
+    ]
     shown = run("testdata/site", "--format", "xlsx")
     assert (shown.returncode, "xlsx requires a file" in shown.stderr) == (2, True)

@@ -16,15 +16,23 @@ WORDS = " ".join(f"word{number}" for number in range(30))
 
 def read_head(head: str, **headers: str) -> PageFacts:
     fields = {name.replace("_", "-"): value for name, value in headers.items()}
-    return read_page(f"<!doctype html><head>{head}</head><body>text".encode(), URL, fields)
+    return read_page(
+        f"<!doctype html><head>{head}</head><body>text".encode(), URL, fields
+    )
 
 
 @for_each(
     "lines, found",
     [
         (["noindex"], {"robots": {"noindex"}}),
-        (["googlebot: noindex, otherbot: none"], {"googlebot": {"noindex"}, "otherbot": {"none"}}),
-        (["googlebot: nofollow", "noindex"], {"googlebot": {"nofollow"}, "robots": {"noindex"}}),
+        (
+            ["googlebot: noindex, otherbot: none"],
+            {"googlebot": {"noindex"}, "otherbot": {"none"}},
+        ),
+        (
+            ["googlebot: nofollow", "noindex"],
+            {"googlebot": {"nofollow"}, "robots": {"noindex"}},
+        ),
         (["max-snippet:-1, noindex"], {"robots": {"max-snippet:-1", "noindex"}}),
         (
             ["unavailable_after: Fri, 1 Jan 2027 00:00:00 GMT, noarchive"],
@@ -46,7 +54,11 @@ def test_lines_of_robots_tags(lines: list[str], found: dict[str, set[str]]) -> N
         ("<meta name=googlebot content=noindex>", ("googlebot",), True),
         ("<meta name=robots content='unavailable_after: 2026-01-01'>", (), True),
         ("<meta name=robots content='unavailable_after: 2028-01-01'>", (), False),
-        ("<meta name=robots content='unavailable_after: 1 Jan 2026 00:00:00 GMT'>", (), True),
+        (
+            "<meta name=robots content='unavailable_after: 1 Jan 2026 00:00:00 GMT'>",
+            (),
+            True,
+        ),
         ("<p><meta name=robots content=noindex>", (), False),
     ],
 )
@@ -59,8 +71,14 @@ def test_noindex(head: str, bots: tuple[str, ...], is_noindex: bool) -> None:
 @pytest.mark.parametrize(
     ("head", "found"),
     [
-        ("<base href=//cdn.example/><link rel=canonical href=x>", ("https://cdn.example/x",)),
-        ("<link rel=canonical href=/x><link rel=CANONICAL href=/x>", ("https://example.org/x",)),
+        (
+            "<base href=//cdn.example/><link rel=canonical href=x>",
+            ("https://cdn.example/x",),
+        ),
+        (
+            "<link rel=canonical href=/x><link rel=CANONICAL href=/x>",
+            ("https://example.org/x",),
+        ),
         ("<link rel='canonical' href=''>", ()),
         ("<link rel=canonical href='javascript:alert(1)'>", ()),
         (f"<link rel=canonical href='/{'x' * 100_000}'>", ()),
@@ -126,16 +144,23 @@ def test_refresh(content: str, found: tuple[int, str] | None) -> None:
 @pytest.mark.parametrize(("date", "day"), [("2026-03-01T10:00:00Z", 1), ("soon", None)])
 def test_modified(date: str, day: int | None) -> None:
     """The page's own date of change comes from its metadata; a broken one is no date."""
-    modified = read_head(f'<meta property="Article:modified_time" content="{date}">').modified
+    modified = read_head(
+        f'<meta property="Article:modified_time" content="{date}">'
+    ).modified
     assert (modified and modified.day) == day
 
 
 def test_what_is_not_html_has_the_facts_of_its_headers() -> None:
     """A PDF may be kept out of the index, and a text has a hash."""
-    pdf = read_page(b"%PDF", URL, {"Content-Type": "application/pdf", "X-Robots-Tag": "noindex"})
+    pdf = read_page(
+        b"%PDF", URL, {"Content-Type": "application/pdf", "X-Robots-Tag": "noindex"}
+    )
     assert pdf.find_noindex()
     assert pdf.text_hash is None
-    texts = (read_page(each, URL, {"Content-Type": "text/markdown"}) for each in (b"# T", b"# U"))
+    texts = (
+        read_page(each, URL, {"Content-Type": "text/markdown"})
+        for each in (b"# T", b"# U")
+    )
     assert len({text.text_hash for text in texts} - {None}) == 2
 
 
@@ -145,12 +170,16 @@ def test_a_page_that_is_too_long_has_facts_but_no_hash() -> None:
     assert (facts.title, facts.text_hash) == ("T", None)
 
 
-@pytest.mark.parametrize("charset", ["utf-8", "utf-16", "iso-8859-1", "no-such-charset", ""])
+@pytest.mark.parametrize(
+    "charset", ["utf-8", "utf-16", "iso-8859-1", "no-such-charset", ""]
+)
 def test_charsets(charset: str) -> None:
     """A page is decoded as its header says, and unknown names cost no facts."""
     codec = charset if charset in ("utf-16", "iso-8859-1") else "utf-8"
     page = "<title>caf\u00e9</title>".encode(codec)
-    title = read_page(page, URL, {"Content-Type": f"text/html; charset={charset}"}).title
+    title = read_page(
+        page, URL, {"Content-Type": f"text/html; charset={charset}"}
+    ).title
     assert title == "caf\u00e9"
 
 
@@ -159,7 +188,16 @@ FLOODS: tuple[tuple[bytes, bytes, bytes], ...] = (
     *(
         (b"", unit, b"")
         for unit in (
-            *(b"<!--", b"<a", b"<a b='", b"<title", b"</", b"<script>", b"<template>", b"<div>"),
+            *(
+                b"<!--",
+                b"<a",
+                b"<a b='",
+                b"<title",
+                b"</",
+                b"<script>",
+                b"<template>",
+                b"<div>",
+            ),
             *(b"< ", b"&", b"<a b=", b"<a b ", b"<script "),
             *(b"<time datetime=x>", b"</div>", b"\x00", b"\xff\xfe"),
         )
@@ -174,5 +212,7 @@ FLOODS: tuple[tuple[bytes, bytes, bytes], ...] = (
 def test_time_is_linear(before: bytes, unit: bytes, after: bytes) -> None:
     """A flood, or one value of any length, takes time that grows with it, and raises nothing."""
     assert is_linear(
-        lambda size: read_page(before + unit * (size // len(unit)) + after, URL), 20_000, 80_000
+        lambda size: read_page(before + unit * (size // len(unit)) + after, URL),
+        20_000,
+        80_000,
     )

@@ -12,21 +12,49 @@ from sitemapreader.pages.facts import read_head
 URL = "https://example.org/a/b"
 PIECES = (
     *("<link rel=canonical href=/one>", "<LINK REL='next' HREF='x' href='second'>"),
-    *('<link rel="alternate" hreflang="de" href="/de?a=1&amp;b=2"/>', "<base href=/base/>"),
+    *(
+        '<link rel="alternate" hreflang="de" href="/de?a=1&amp;b=2"/>',
+        "<base href=/base/>",
+    ),
     *("<meta name=robots content=noindex>", '<META NAME="googlebot" CONTENT="none" />'),
     *('<meta content="a > b" name=description>', "<meta name=x content=>"),
-    *('<meta name="a"content="b">', "<title>One &amp; <b>two</b></title>", "<title></title>"),
-    *("<style>a > b { color: red }</style>", "<!-- <link rel=canonical href=/comment> -->"),
+    *(
+        '<meta name="a"content="b">',
+        "<title>One &amp; <b>two</b></title>",
+        "<title></title>",
+    ),
+    *(
+        "<style>a > b { color: red }</style>",
+        "<!-- <link rel=canonical href=/comment> -->",
+    ),
     "<script>if (a < b) document.write('<link rel=canonical href=/script>')</script>",
-    *("<noscript><link rel=canonical href=/noscript></noscript>", "<!--><link rel=x href=/short>"),
+    *(
+        "<noscript><link rel=canonical href=/noscript></noscript>",
+        "<!--><link rel=x href=/short>",
+    ),
     *("<!doctype html>", "<? php ?>", "</ bogus>", "</>", "</p>", "</div>", "\n  \t"),
     *("<html lang=en>", "<head>", "</head>"),
 )
 ENDS = (
-    *("<body>", "<p>", "<div class=x>", "text", "&nbsp;", "<a", "< ", "</body>", "</br>"),
+    *(
+        "<body>",
+        "<p>",
+        "<div class=x>",
+        "text",
+        "&nbsp;",
+        "<a",
+        "< ",
+        "</body>",
+        "</br>",
+    ),
     "<img src=x>",
 )
-CUTS = ("<meta content='never closed ", "<!-- never closed", "<title>never closed", "<link rel=x")
+CUTS = (
+    "<meta content='never closed ",
+    "<!-- never closed",
+    "<title>never closed",
+    "<link rel=x",
+)
 
 
 def make_page(choose: random.Random) -> str:
@@ -38,12 +66,16 @@ def make_page(choose: random.Random) -> str:
     return "".join(pieces)
 
 
-def read_by_standard(page: str) -> tuple[list[dict[str, str]], list[dict[str, str]], str | None]:
+def read_by_standard(
+    page: str,
+) -> tuple[list[dict[str, str]], list[dict[str, str]], str | None]:
     """Return what a parser that implements the standard finds in the head."""
     tree = html5lib.parse(page, namespaceHTMLElements=False, scripting=True)
     head = tree.find("head")
     assert head is not None
-    titles = [" ".join("".join(title.itertext()).split()) for title in head.findall("title")]
+    titles = [
+        " ".join("".join(title.itertext()).split()) for title in head.findall("title")
+    ]
     links = [dict(link.attrib) for link in head.findall("link")]
     metas = [dict(meta.attrib) for meta in head.findall("meta")]
     return links, metas, titles[0] if titles else None

@@ -7,17 +7,34 @@ from each_case import for_each
 from sitemapreader.pages import read_page
 
 URL = "https://example.org/a"
-CONTENT = "<h1>Title</h1><p>Some words, 12 pieces, <a href=/buy?x=1>buy</a> on 1 January</p>"
+CONTENT = (
+    "<h1>Title</h1><p>Some words, 12 pieces, <a href=/buy?x=1>buy</a> on 1 January</p>"
+)
 
 FRAMES = (
     *("<nav><a href=/>Home</a> <nav>inner</nav> %s</nav>", "<header>Deal %s</header>"),
-    *("<footer>&copy; %s</footer>", "<aside>Related %s</aside>", "<!-- rendered in %s ms -->"),
-    *("<script>var nonce = '%s'</script>", "<script nonce=%s></script>", "<title>%s</title>"),
+    *(
+        "<footer>&copy; %s</footer>",
+        "<aside>Related %s</aside>",
+        "<!-- rendered in %s ms -->",
+    ),
+    *(
+        "<script>var nonce = '%s'</script>",
+        "<script nonce=%s></script>",
+        "<title>%s</title>",
+    ),
     *("<noscript><img src=/pixel?%s></noscript>", "<template>%s</template>"),
-    *("<svg><text>%s</text></svg><svg width=%s />", "<input type=hidden name=csrf value=%s>"),
+    *(
+        "<svg><text>%s</text></svg><svg width=%s />",
+        "<input type=hidden name=csrf value=%s>",
+    ),
     *("<meta name=csrf content=%s>", "<dialog open>Accept %s cookies</dialog>"),
     *("<button>Like (%s)</button>", "<select><option>%s<option>more</select>"),
-    *("<iframe src=/ad?%s>%s</iframe>", "<img src=/a.png?%s>", "<p data-session=%s></p>"),
+    *(
+        "<iframe src=/ad?%s>%s</iframe>",
+        "<img src=/a.png?%s>",
+        "<p data-session=%s></p>",
+    ),
     *("<style>.x%s { }</style>", "\n\t &nbsp;"),
 )
 """What differs between two readings of a page that has not changed."""
@@ -66,7 +83,9 @@ def test_forms_of_one_text_are_equal(one: str, other: str) -> None:
 
 def test_a_hash_names_its_version() -> None:
     """Texts of two versions are not compared, and what is made in the browser is none."""
-    assert hash_page("<div id=root></div>", "<noscript>Turn scripts on</noscript>") is None
+    assert (
+        hash_page("<div id=root></div>", "<noscript>Turn scripts on</noscript>") is None
+    )
     version, _, digest = (hash_page() or "").partition("-")
     assert version == "2"
     assert len(digest) == 64

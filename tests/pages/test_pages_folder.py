@@ -38,7 +38,9 @@ FILES = {
     "/docs/c": "c.htm",
     "/docs/d": "d",
     "/docs/caf%C3%A9": "caf\u00e9.html",
-    **dict.fromkeys(("/docs/b/", "/docs/B", "/docs/../secret", "/docs/%2e%2e/secret"), ""),
+    **dict.fromkeys(
+        ("/docs/b/", "/docs/B", "/docs/../secret", "/docs/%2e%2e/secret"), ""
+    ),
     **dict.fromkeys(("/other", "/docs/b%00"), ""),
 }
 
@@ -47,7 +49,13 @@ def test_urls_have_files(tmp_path: Path) -> None:
     """With and without a slash, with and without a suffix: what hosts serve is found."""
     (tmp_path / "secret").write_text("x")
     site = build(
-        tmp_path / "site", "index.html", "a/index.html", "b.html", "c.htm", "d", "caf\u00e9.html"
+        tmp_path / "site",
+        "index.html",
+        "a/index.html",
+        "b.html",
+        "c.htm",
+        "d",
+        "caf\u00e9.html",
     )
     found = [(visit.file, visit.status) for visit in answers(site, *FILES)]
     assert found == [(file, 200 if file else 404) for file in FILES.values()]
@@ -57,12 +65,15 @@ def test_redirects_are_followed(tmp_path: Path) -> None:
     """Rules lead to files, abroad, in a circle, or nowhere; a file goes before an unforced one."""
     rules = "/docs/old /docs/b\n/docs/b /x 301\n/docs/c /docs/b 301!\n/docs/r /docs/r2 302\n"
     rules += "/docs/r2 /docs/r\n/docs/away https://other.example/\n"
-    rules += (
-        "/docs/app/* /docs/b 200\n/docs/no /x 404\n/docs/api/* https://api.example/:splat 200\n"
-    )
+    rules += "/docs/app/* /docs/b 200\n/docs/no /x 404\n"
+    rules += "/docs/api/* https://api.example/:splat 200\n"
     site = build(tmp_path, "b.html", "c.html", redirects=rules)
     old, b, forced, circle, away, app, gone, proxy = answers(
-        site, *(f"/docs/{name}" for name in ("old", "b", "c", "r", "away", "app/x", "no", "api/b"))
+        site,
+        *(
+            f"/docs/{name}"
+            for name in ("old", "b", "c", "r", "away", "app/x", "no", "api/b")
+        ),
     )
     assert [(each.url, each.status) for each in old.redirects] == [
         ("https://example.org/docs/old", 301)
@@ -71,7 +82,11 @@ def test_redirects_are_followed(tmp_path: Path) -> None:
     assert (b.redirects, b.file) == ((), "b.html")
     assert forced.final_url == "https://example.org/docs/b"
     assert "redirect loop" in circle.error
-    assert (away.final_url, away.status, away.error) == ("https://other.example/", None, "")
+    assert (away.final_url, away.status, away.error) == (
+        "https://other.example/",
+        None,
+        "",
+    )
     assert (app.file, app.status) == ("b.html", 200)
     assert (gone.status, gone.file) == (404, "")
     assert (proxy.status, proxy.file, proxy.facts) == (200, "", None)
@@ -79,7 +94,9 @@ def test_redirects_are_followed(tmp_path: Path) -> None:
 
 def test_facts_and_headers(tmp_path: Path) -> None:
     """A page's facts are those of its file and of `_headers`."""
-    rules = '/docs/*\n  Link: </docs/x>; rel="canonical"\n  X-Robots-Tag: googlebot: none\n'
+    rules = (
+        '/docs/*\n  Link: </docs/x>; rel="canonical"\n  X-Robots-Tag: googlebot: none\n'
+    )
     (visit,) = answers(build(tmp_path, "b.html", headers=rules), "/docs/b")
     assert visit.facts is not None
     assert visit.facts.canonicals == ("https://example.org/docs/x",)
@@ -89,9 +106,26 @@ def test_facts_and_headers(tmp_path: Path) -> None:
 
 def test_pages_that_may_be_unlisted(tmp_path: Path) -> None:
     """Error pages, parts of pages and tokens of search engines need no sitemap."""
-    names = ["index.html", "a/index.html", "b.html", "404.html", "50x.html", "offline.html"]
-    names += ["_next/x.html", ".vitepress/y.html", "google0123456789abcdef.html", "a.txt"]
-    names += ["en/search/index.html", "search.html", "genindex-A.html", "en/py-modindex.html"]
+    names = [
+        "index.html",
+        "a/index.html",
+        "b.html",
+        "404.html",
+        "50x.html",
+        "offline.html",
+    ]
+    names += [
+        "_next/x.html",
+        ".vitepress/y.html",
+        "google0123456789abcdef.html",
+        "a.txt",
+    ]
+    names += [
+        "en/search/index.html",
+        "search.html",
+        "genindex-A.html",
+        "en/py-modindex.html",
+    ]
     folder = PageFolder(build(tmp_path, *names), BASE)
     assert not folder.may_answer_more
     pages = folder.list_pages()
@@ -111,7 +145,12 @@ def test_links(tmp_path: Path) -> None:
     (site / "out.html").symlink_to(tmp_path / "secret.html")
     (site / "in.html").symlink_to(site / "a.html")
     (site / os.fsdecode(b"\xff.html")).write_text(PAGE)
-    for name, target in (("self", "self"), ("dead", "none"), ("up", "."), ("b.html", "c.html")):
+    for name, target in (
+        ("self", "self"),
+        ("dead", "none"),
+        ("up", "."),
+        ("b.html", "c.html"),
+    ):
         (site / name).symlink_to(target)
     (site / "c.html").symlink_to("b.html")
     found = answers(site, *(f"/docs/{name}" for name in ("out", "in", "%FF", "a")))
@@ -142,7 +181,9 @@ def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
     assert [each.status for each in answers(site, "/docs/b", "/docs/c")] == [200, 404]
 
 
-def test_a_folder_that_is_too_deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_is_too_deep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Folders whose path is longer than the system allows are left out, and the others read."""
     site = build(tmp_path / "site", "b.html")
     monkeypatch.chdir(site)

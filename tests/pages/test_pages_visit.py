@@ -55,7 +55,9 @@ async def test_answers() -> None:
 
     redirect = answer(301, Location="/page")
     pdf = web.Response(body=b"%PDF", content_type="application/pdf")
-    async with serve_pages(page=tagged, old=redirect, gone=410, pdf=lambda _: pdf) as server:
+    async with serve_pages(
+        page=tagged, old=redirect, gone=410, pdf=lambda _: pdf
+    ) as server:
         found = await visit(server, "page", "old", "gone", "none", "pdf")
     assert {path: each.status for path, each in found.items()} == {
         "page": 200, "old": 200, "gone": 410, "none": 404, "pdf": 200
@@ -77,7 +79,9 @@ async def test_answers() -> None:
 
 async def test_redirects_are_followed_as_far_as_search_engines_do() -> None:
     """Ten redirects lead to a page, whatever the fetcher's own limit is; eleven are a fault."""
-    answers: dict[str, Any] = {f"r{n}": answer(301, Location=f"/r{n - 1}") for n in range(1, 12)}
+    answers: dict[str, Any] = {
+        f"r{n}": answer(301, Location=f"/r{n - 1}") for n in range(1, 12)
+    }
     async with serve_pages(r0=HTML, **answers) as server:
         found = await visit(server, "r10", "r11")
     assert found["r10"].status == 200
@@ -87,7 +91,9 @@ async def test_redirects_are_followed_as_far_as_search_engines_do() -> None:
 
 def test_a_redirect_from_https_to_http_is_told() -> None:
     """It is not followed, and is no error: the page is elsewhere, and says so."""
-    error = FetchError(IssueCode.DOWNGRADE, "https://a.example/", "to http://a.example/")
+    error = FetchError(
+        IssueCode.DOWNGRADE, "https://a.example/", "to http://a.example/"
+    )
     error.redirects = (Redirect("https://a.example/", "http://a.example/", 301),)
     found = _visit_of_error("https://a.example/", error)
     said = (found.final_url, found.status, found.error, found.not_judged)
@@ -116,7 +122,9 @@ async def test_what_says_nothing_about_a_page(path: str) -> None:
     """Bot walls, requests to wait, cookies and private addresses are no faults of a page."""
     found, reason = SAYS_NOTHING[path]
     robots = "User-agent: *\nDisallow: /private/"
-    async with serve_pages(page=found, circle=found, **{"robots.txt": robots}) as server:
+    async with serve_pages(
+        page=found, circle=found, **{"robots.txt": robots}
+    ) as server:
         visits = await visit(server, "page")
     assert visits["page"].not_judged is reason
 
@@ -124,7 +132,9 @@ async def test_what_says_nothing_about_a_page(path: str) -> None:
 async def test_robots_and_crawl_delay() -> None:
     """A forbidden page is not asked for; robots.txt is read once; a broken one forbids all."""
     robots = "User-agent: *\nDisallow: /private/\nCrawl-delay: 0.05"
-    async with serve_pages(page=HTML, **{"robots.txt": robots, "private/x": HTML}) as server:
+    async with serve_pages(
+        page=HTML, **{"robots.txt": robots, "private/x": HTML}
+    ) as server:
         loop = asyncio.get_running_loop()
         began = loop.time()
         found = await visit(server, "page", "private/x", "a", "b", "c")
@@ -149,7 +159,11 @@ async def test_a_fault_is_asked_again_at_the_end() -> None:
     async with serve_pages(flaky=flaky, down=flaky, fine=HTML) as server:
         found = await visit(server, "flaky", "down", *(f"fine?{i}" for i in range(12)))
     assert (found["flaky"].status, found["down"].status) == (200, 500)
-    assert (server.times["/flaky"], server.times["/down"], server.times["/fine"]) == (2, 2, 12)
+    assert (server.times["/flaky"], server.times["/down"], server.times["/fine"]) == (
+        2,
+        2,
+        12,
+    )
 
 
 async def test_many_faults_are_no_failure_of_the_host() -> None:
@@ -177,7 +191,10 @@ async def test_few_pages_of_a_host_that_is_down_are_asked_for() -> None:
 
 async def test_a_host_that_was_down_is_read_on() -> None:
     """Behind a pause one page is asked for by itself; it is there, and so are the others."""
-    network, asked = attrs.evolve(NETWORK, host_pause_seconds=0.001, host_trials=9), count(1)
+    network, asked = (
+        attrs.evolve(NETWORK, host_pause_seconds=0.001, host_trials=9),
+        count(1),
+    )
     async with serve_pages(**{"robots.txt": 404}) as server:
         # those that are asked for before the pause, and perhaps some trials
         server.default = lambda _: HTML if next(asked) > 12 else 503
@@ -214,7 +231,11 @@ def endless(start: str, unit: str, *, is_gzip: bool = False) -> Any:
         packer = zlib.compressobj(9, wbits=31)
 
         def pack(data: bytes) -> bytes:
-            return packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH) if is_gzip else data
+            return (
+                packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH)
+                if is_gzip
+                else data
+            )
 
         data = (unit * 20_000).encode()
         await response.write(pack(start.encode()))
@@ -229,7 +250,9 @@ async def test_bodies_are_cut() -> None:
     """Of a text or a head that never ends, or a bomb, 2 MiB are read, and the head counts."""
     pages = {
         "text": endless(HTML, "word "),
-        "head": endless("<!doctype html><title>T</title>", "<meta name=robots content=noindex>"),
+        "head": endless(
+            "<!doctype html><title>T</title>", "<meta name=robots content=noindex>"
+        ),
         "bomb": endless(HTML, "word ", is_gzip=True),
     }
     async with serve_pages(**pages) as server:

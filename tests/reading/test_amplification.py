@@ -31,7 +31,8 @@ FEED_IN = b"%s<x xml:base='%s'><z xml:base='%s'>%s</z></x></feed>"
 @pytest.mark.parametrize(
     "document",
     [
-        b"<urlset xml:base='%s'><url><loc>1</loc></url><url><loc>/2</loc></url></urlset>" % LONG,
+        b"<urlset xml:base='%s'><url><loc>1</loc></url><url><loc>/2</loc></url></urlset>"
+        % LONG,
         b"<rss xml:base='%s'><channel xml:base='x/'><item><link>1</link></item></channel></rss>"
         % LONG,
         FEED + b"<entry xml:base='%s'><link href='1'/></entry></feed>" % LONG,
@@ -52,7 +53,9 @@ def test_absolute_urls_need_no_base(element: str) -> None:
     """A base that is too long takes only relative URLs; one of common length takes none."""
     link = "<link href='https://a.b/1'/>"
     document = f"<feed xmlns='http://www.w3.org/2005/Atom'><entry>{link}</entry></feed>"
-    with_base = document.replace(f"<{element}", f"<{element} xml:base='{LONG.decode()}'", 1)
+    with_base = document.replace(
+        f"<{element}", f"<{element} xml:base='{LONG.decode()}'", 1
+    )
     assert locs(read(with_base.encode())) == ["https://a.b/1"]
     relative = document.replace("https://a.b/1", "1")
     with_base = relative.replace(
@@ -130,10 +133,14 @@ def test_media_are_read_in_linear_time(shared: bytes, one: bytes) -> None:
 
 def test_media_share_the_fields_of_their_record() -> None:
     """A short title of the record is that of all; a very long one only if they are few."""
-    read_item = feed_with(b"<media:title>T%.9s</media:title>", b"<enclosure url='/%d.jpg'/>")
+    read_item = feed_with(
+        b"<media:title>T%.9s</media:title>", b"<enclosure url='/%d.jpg'/>"
+    )
     (entry,) = (event for event in read_item(2_000) if isinstance(event, UrlEntry))
     assert {image.title for image in entry.images} == {"Txxxxxxxxx"}
-    long = feed_with(b"<media:title>%s</media:title>", b"<enclosure url='https://a.b/%d.jpg'/>")
+    long = feed_with(
+        b"<media:title>%s</media:title>", b"<enclosure url='https://a.b/%d.jpg'/>"
+    )
     (few,) = (event for event in long(200) if isinstance(event, UrlEntry))
     assert {image.title for image in few.images} == {"x" * 200}
     events = long(60_000)
@@ -159,18 +166,24 @@ def test_tags_of_pages_are_read_in_linear_time(fill: str) -> None:
     assert is_linear(find, 20_000, 80_000)
 
 
-@pytest.mark.parametrize("fill", ["<a>;b", " ", ";", "<a>;b=", '<a>;b="', '<a>;b="\\"', ";a ", "<"])
+@pytest.mark.parametrize(
+    "fill", ["<a>;b", " ", ";", "<a>;b=", '<a>;b="', '<a>;b="\\"', ";a ", "<"]
+)
 def test_link_headers_are_read_in_linear_time(fill: str) -> None:
     """A header filled with one thing takes time as it is long."""
     assert is_linear(
-        lambda size: parse_links("<a>;rel=b" + fill * (size // len(fill))), 15_000, 60_000
+        lambda size: parse_links("<a>;rel=b" + fill * (size // len(fill))),
+        15_000,
+        60_000,
     )
 
 
 # -- sections
 
 
-@pytest.mark.parametrize("field", ["image:title", "image:caption", "image:geo_location"])
+@pytest.mark.parametrize(
+    "field", ["image:title", "image:caption", "image:geo_location"]
+)
 def test_sections_that_begin_in_each_other_are_searched_once(field: str) -> None:
     """Extensions whose sections begin before another ends take time as they are long."""
     start = f"<image:image> <{field}>x<![CDATA["
@@ -199,7 +212,9 @@ def test_fields_that_repeat_are_collected_in_linear_time(field: str, slot: str) 
     """
 
     def read_all(number: int) -> list[Event]:
-        video = f"<video:video><video:title>T</video:title>{field * number}</video:video>"
+        video = (
+            f"<video:video><video:title>T</video:title>{field * number}</video:video>"
+        )
         return read(urlset(f"<url><loc>https://a.b/1</loc>{video}</url>".encode()))
 
     (entry,) = (event for event in read_all(9) if isinstance(event, UrlEntry))

@@ -20,8 +20,12 @@ from sitemapreader._bytes.codings import decode_start, read_codings
 
 COUNT = 1_000
 ENTRY = b"<url><loc>https://a.example/%d</loc></url>\n"
-XML = b'<?xml version="1.0"?>\n' + urlset(b"".join(ENTRY % (7_919 * n) for n in range(COUNT)))
-SMALL = b'<?xml version="1.0"?>\n' + urlset(b"".join(ENTRY % (n * n) for n in range(40)))
+XML = b'<?xml version="1.0"?>\n' + urlset(
+    b"".join(ENTRY % (7_919 * n) for n in range(COUNT))
+)
+SMALL = b'<?xml version="1.0"?>\n' + urlset(
+    b"".join(ENTRY % (n * n) for n in range(40))
+)
 ROBOTS = b"User-agent: *\nDisallow: /private/\n"
 
 
@@ -208,7 +212,8 @@ def test_the_header_is_read(header: str, codings: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("coding", "body", "said"), [("br", to_br(XML), "extra `speedups`"), ("zstd", ZSTD, "zstd")]
+    ("coding", "body", "said"),
+    [("br", to_br(XML), "extra `speedups`"), ("zstd", ZSTD, "zstd")],
 )
 async def test_a_coding_that_cannot_be_read_is_named(
     coding: str, body: bytes, said: str, monkeypatch: pytest.MonkeyPatch
@@ -220,7 +225,9 @@ async def test_a_coding_that_cannot_be_read_is_named(
         root = index(*(f"{site.base}/{name}.xml" for name in "abc"))
         site.pages |= {
             "/robots.txt": Answer(f"Sitemap: {site.base}/index.xml".encode()),
-            "/index.xml": Answer(gzip.compress(root), headers={"Content-Encoding": "gzip"}),
+            "/index.xml": Answer(
+                gzip.compress(root), headers={"Content-Encoding": "gzip"}
+            ),
             "/a.xml": Answer(list_urls(f"{site.base}/1")),
             "/b.xml": Answer(body, headers={"Content-Encoding": coding}),
             "/c.xml": Answer(list_urls(f"{site.base}/3")),

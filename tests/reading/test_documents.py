@@ -35,7 +35,9 @@ LAWS = [
 NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 PREFIXES = ' xmlns:x="urn:x" xmlns:media="http://search.yahoo.com/mrss/">'
 ROOT, ATOM = URLSET.decode(), FEED.decode().replace(">", PREFIXES)
-RSS = f'<rss xmlns:content="http://purl.org/rss/1.0/modules/content/"{PREFIXES}<channel>'
+RSS = (
+    f'<rss xmlns:content="http://purl.org/rss/1.0/modules/content/"{PREFIXES}<channel>'
+)
 PARTS = {
     "ns": NAMESPACE,
     "urlset": ROOT,
@@ -79,7 +81,17 @@ BESIDE = (
 """What may stand beside a document, healthy or broken, and changes nothing in it."""
 EXPECTED = ("limits", "locs", "issues")
 """What a law may say for all of its rows."""
-LAW_KEYS = {"says", "in", "rows", "url", "encoding", "block", "blocks", "cut", *EXPECTED}
+LAW_KEYS = {
+    "says",
+    "in",
+    "rows",
+    "url",
+    "encoding",
+    "block",
+    "blocks",
+    "cut",
+    *EXPECTED,
+}
 """`block` is the size of the blocks, `blocks` are others to try; `cut`: cut documents are tried."""
 ROW_KEYS = {"doc", "pages", "entries", "lines", "values", "window", *EXPECTED}
 MORE = ("&", "<x:i>1<?php echo 1 ?>2</x:i>", "{300*<!-- -->}")
@@ -112,8 +124,13 @@ def count_runs(texts: Iterable[str]) -> list[str]:
 class Reading:
     """All that a reader says of a document."""
 
-    def __init__(self, text: str, law: dict[str, Any], row: dict[str, Any], block: int = 0) -> None:
-        url, limits = law.get("url", "https://h.example/s.xml"), Limits(**row.get("limits", {}))
+    def __init__(
+        self, text: str, law: dict[str, Any], row: dict[str, Any], block: int = 0
+    ) -> None:
+        url, limits = (
+            law.get("url", "https://h.example/s.xml"),
+            Limits(**row.get("limits", {})),
+        )
         reader = SitemapReader(url, limits=limits)
         with read_with(BLOCK_BYTES=block or law.get("block", 32_768)):
             data = text.encode(law.get("encoding", "utf-8"))
@@ -121,7 +138,9 @@ class Reading:
         self.is_window = reader.is_window
         self.issues = [event for event in self.events if isinstance(event, Issue)]
         entries = [event for event in self.events if not isinstance(event, Issue)]
-        self.pages = [e for e in entries if isinstance(e, SitemapEntry) and e.via is Via.PAGE]
+        self.pages = [
+            e for e in entries if isinstance(e, SitemapEntry) and e.via is Via.PAGE
+        ]
         self.entries = [entry for entry in entries if entry not in self.pages]
         self.locs = [entry.loc for entry in self.entries]
         assert {entry.sitemap for entry in entries} <= {url}
@@ -132,13 +151,17 @@ class Reading:
     def check(self, row: dict[str, Any]) -> None:
         """Compare with all that a row says."""
         assert count_runs(self.locs) == row.get("locs", ["http://a.b/1"])
-        assert count_runs(str(issue.code) for issue in self.issues) == row.get("issues", [])
+        assert count_runs(str(issue.code) for issue in self.issues) == row.get(
+            "issues", []
+        )
         pages = [page.loc + " archive" * page.is_archive for page in self.pages]
         assert pages == row.get("pages", [])
         if "entries" in row:  # all that they have but their loc
             written = [json.loads(to_json(entry)) for entry in self.entries]
             own = {"loc", "sitemap"}
-            assert [{k: v for k, v in e.items() if k not in own} for e in written] == row["entries"]
+            assert [
+                {k: v for k, v in e.items() if k not in own} for e in written
+            ] == row["entries"]
         if "values" in row:
             assert [(each.line or 0, each.value) for each in self.issues] == list(
                 zip(row["lines"], row["values"], strict=True)
@@ -188,11 +211,16 @@ def check_row(law: dict[str, Any], row: dict[str, Any], place: str) -> None:
     if "limits" in row:
         return
     for beside in BESIDE if place in RECORDS else BESIDE[:1] if place in ROOTS else ():
-        among, count = reading(doc, beside), 20 if "20*" in beside else beside.count("LINK")
+        among, count = (
+            reading(doc, beside),
+            20 if "20*" in beside else beside.count("LINK"),
+        )
         behind = len(among.locs) - count
         assert among.locs[count:behind] == whole.locs
         assert among.entries[count:behind] == whole.entries
-        assert {each.code for each in among.issues} >= {each.code for each in whole.issues}
+        assert {each.code for each in among.issues} >= {
+            each.code for each in whole.issues
+        }
     for more in MORE if place in RECORDS else ():
         fuller = reading(doc + more)
         assert fuller.locs == whole.locs
@@ -201,7 +229,9 @@ def check_row(law: dict[str, Any], row: dict[str, Any], place: str) -> None:
     if place == "nothing" and "*{" not in doc:
         many = reading(re.sub(r"\{(url|item|entry)\}", r"{20*\g<0>}", doc))
         assert {*many.locs} == {*whole.locs}
-        assert {each.code for each in many.issues} == {each.code for each in whole.issues}
+        assert {each.code for each in many.issues} == {
+            each.code for each in whole.issues
+        }
     if law.get("cut"):
         text = write(place, doc)
         for size in range(len(text) - len(fill_in(doc)), len(text), 61):
@@ -210,7 +240,11 @@ def check_row(law: dict[str, Any], row: dict[str, Any], place: str) -> None:
 
 def test_a_reader_that_was_closed() -> None:
     """Closing it again gives nothing, and feeding it is refused with what to do."""
-    for document in (f"{ROOT}{PARTS['url']}</urlset>".encode(), b"https://a.b/1\n", b"<html>"):
+    for document in (
+        f"{ROOT}{PARTS['url']}</urlset>".encode(),
+        b"https://a.b/1\n",
+        b"<html>",
+    ):
         reader = SitemapReader("https://a.b/s")
         first = [*reader.feed(document), *reader.close()]
         assert first

@@ -39,13 +39,19 @@ def test_an_encoding_is_known_by_all_its_names(charset: str, codec: str) -> None
     assert read_as(charset, codec) == [RUSSIAN]
 
 
-@for_each("charset", ["rot13", "base64", "idna", "utf-7", "utf-32", "cp037", "iso-2022-kr"])
+@for_each(
+    "charset", ["rot13", "base64", "idna", "utf-7", "utf-32", "cp037", "iso-2022-kr"]
+)
 def test_what_is_no_encoding_of_text_is_refused(charset: str) -> None:
     """In a codec that hides markup, ASCII may mean something else: nothing is read by it."""
     reader = SitemapReader(charset=charset)
-    events = [*reader.feed(b"<urlset><url><loc>https://example.org/</loc></url></urlset>")]
+    events = [
+        *reader.feed(b"<urlset><url><loc>https://example.org/</loc></url></urlset>")
+    ]
     events += reader.close()
-    assert [str(getattr(event, "code", "")) for event in events] == ["encoding-unsupported"]
+    assert [str(getattr(event, "code", "")) for event in events] == [
+        "encoding-unsupported"
+    ]
 
 
 def test_names_that_nobody_knows_leave_nothing_behind() -> None:
@@ -54,7 +60,9 @@ def test_names_that_nobody_knows_leave_nothing_behind() -> None:
     before = set(kept)
     for number in range(1_000):
         reader = SitemapReader(charset=f"nobody-{number}")
-        reader.feed(f"<?xml version='1.0' encoding='nothing-{number}'?><urlset/>".encode())
+        reader.feed(
+            f"<?xml version='1.0' encoding='nothing-{number}'?><urlset/>".encode()
+        )
         reader.close()
     assert set(kept) == before
 
@@ -80,13 +88,19 @@ def test_only_a_page_is_believed_a_meta_element() -> None:
     data = f"<rss version='2.0'><channel>{post}</channel></rss>".encode()
     events = [*reader.feed(data), *reader.close()]
     assert [event.loc for event in events if isinstance(event, UrlEntry)] == [RUSSIAN]
-    assert parse_robots(f"# {meta}\nSitemap: {RUSSIAN}".encode()).sitemaps[0].loc == RUSSIAN
+    assert (
+        parse_robots(f"# {meta}\nSitemap: {RUSSIAN}".encode()).sitemaps[0].loc
+        == RUSSIAN
+    )
     lines = f"URLs of a site:\n{RUSSIAN}\n{RUSSIAN}\n{RUSSIAN}\n{meta}\n".encode()
-    assert [event.loc for event in read(lines) if isinstance(event, UrlEntry)] == [RUSSIAN] * 3
+    assert [event.loc for event in read(lines) if isinstance(event, UrlEntry)] == [
+        RUSSIAN
+    ] * 3
 
 
 @for_each(
-    "head", ["", "<!-- <p> -->\n", "<?xml version='1.0'?><!DOCTYPE html>", "<title>a</title>"]
+    "head",
+    ["", "<!-- <p> -->\n", "<?xml version='1.0'?><!DOCTYPE html>", "<title>a</title>"],
 )
 @for_each("name", ["windows-1251", "nobody-knows"])
 def test_the_meta_element_of_a_page_is_believed(head: str, name: str) -> None:

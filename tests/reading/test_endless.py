@@ -36,7 +36,9 @@ def feed_for_ever(
     return reader
 
 
-@pytest.mark.parametrize("rest", [b"x" * 1_000, b"<html>" * 300, gzip.compress(b"")[:2] * 999])
+@pytest.mark.parametrize(
+    "rest", [b"x" * 1_000, b"<html>" * 300, gzip.compress(b"")[:2] * 999]
+)
 @pytest.mark.parametrize("layers", [1, 2])
 def test_what_follows_a_gzip_member_ends_the_reading(rest: bytes, layers: int) -> None:
     """Some thousand bytes behind the member show that nothing more can come."""
@@ -68,7 +70,9 @@ def compress_br(data: bytes) -> bytes:
 
 @pytest.mark.parametrize("rest", [b"x" * 1_000, BODY * 20, b"\r\n<!-- -->" * 99])
 @pytest.mark.parametrize(
-    ("coding", "compress"), [("br", compress_br), ("deflate", zlib.compress)], ids=["br", "deflate"]
+    ("coding", "compress"),
+    [("br", compress_br), ("deflate", zlib.compress)],
+    ids=["br", "deflate"],
 )
 def test_what_follows_another_coding_ends_the_reading(
     coding: str, compress: Callable[[bytes], bytes], rest: bytes

@@ -89,7 +89,9 @@ def stuck(
     worker.write_text("import time; time.sleep(600)")
     monkeypatch.setattr(fallback, "SCRIPT", worker)
     monkeypatch.setattr(
-        fallback, "WALL_SECONDS_PER_CPU_SECOND", getattr(request, "param", STUCK_SECONDS)
+        fallback,
+        "WALL_SECONDS_PER_CPU_SECOND",
+        getattr(request, "param", STUCK_SECONDS),
     )
     return processes
 
@@ -107,7 +109,9 @@ def unread(issues: list[Issue]) -> list[str | None]:
 def site_of(feeds: list[bytes]) -> MemoryFetcher:
     """Make a site with an index of feeds."""
     urls = [f"{SITE}{number}.rss" for number in range(len(feeds))]
-    return MemoryFetcher({f"{SITE}index.xml": index(*urls), **dict(zip(urls, feeds, strict=True))})
+    return MemoryFetcher(
+        {f"{SITE}index.xml": index(*urls), **dict(zip(urls, feeds, strict=True))}
+    )
 
 
 async def walk_feeds(feeds: list[bytes], **limits: Any) -> tuple[list[str], Report]:
@@ -136,7 +140,9 @@ def test_a_process_that_only_waits_is_ended_too(stuck: Processes) -> None:
     assert stuck.started[0].returncode == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("python", [None, "", "/opt/app/crawler", "C:/uwsgi.exe", "frozen"])
+@pytest.mark.parametrize(
+    "python", [None, "", "/opt/app/crawler", "C:/uwsgi.exe", "frozen"]
+)
 def test_no_other_program_is_started(
     python: str | None, processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,7 +167,9 @@ def test_an_answer_of_another_shape(answer: bytes) -> None:
     assert unread([e for e in events if isinstance(e, Issue)]) == [None]
 
 
-@pytest.mark.parametrize("root", [b"", b"<rss version='2.0>", b"<rss\n", b"<rdf:RDF xmlns='u/>"])
+@pytest.mark.parametrize(
+    "root", [b"", b"<rss version='2.0>", b"<rss\n", b"<rdf:RDF xmlns='u/>"]
+)
 def test_a_feed_without_a_sound_root_is_salvaged(root: bytes) -> None:
     """Its first tag is that of its channel."""
     (_, entry) = read(b"<?xml version='1.0'?>" + root + BROKEN)
@@ -200,7 +208,11 @@ def test_entries_of_the_fallback_are_read_as_others_are() -> None:
     assert [e.loc for e in entries] == [f"{SITE}a?b=1&c=2", f"{SITE}3"]
     assert [e.lastmod is not None for e in entries] == [True, False]
     codes = {e.code for e in events if isinstance(e, Issue)}
-    assert {IssueCode.RELATIVE_LOC, IssueCode.UNSUPPORTED_SCHEME, IssueCode.LASTMOD} <= codes
+    assert {
+        IssueCode.RELATIVE_LOC,
+        IssueCode.UNSUPPORTED_SCHEME,
+        IssueCode.LASTMOD,
+    } <= codes
     assert reader.stats.records == reader.stats.delivered + reader.stats.dropped
 
 
@@ -224,7 +236,9 @@ def test_no_link_is_invented() -> None:
 # -- a walk
 
 
-async def test_a_walk_asks_feedparser_so_often_and_no_more(processes: Processes) -> None:
+async def test_a_walk_asks_feedparser_so_often_and_no_more(
+    processes: Processes,
+) -> None:
     """Feeds past the limit are Issues that name it, and everything else of the walk is read."""
     feeds = [BROKEN.replace(b"/1<", b"/%d<" % number) for number in range(30)]
     locs, report = await walk_feeds(feeds, feedparser_runs=2)
@@ -302,7 +316,9 @@ def test_a_salvaged_feed_is_not_called_unknown_as_well() -> None:
     reader = SitemapReader("https://example.org/feed")
     events = [*reader.feed(BROKEN), *reader.close()]
     assert (reader.stats.delivered, reader.is_window) == (1, True)
-    assert [event.code for event in events if isinstance(event, Issue)] == [IssueCode.FEED_SALVAGED]
+    assert [event.code for event in events if isinstance(event, Issue)] == [
+        IssueCode.FEED_SALVAGED
+    ]
     assert [event.loc for event in events if isinstance(event, UrlEntry)] == [
         "https://example.org/1"
     ]

@@ -18,10 +18,14 @@ from sitemapreader._types.models import SitemapEntry, Via
 PAGE = "https://example.org/blog/"
 
 
-def found(markup: str | bytes, *, charset: str | None = None, feeds: bool = False) -> list[str]:
+def found(
+    markup: str | bytes, *, charset: str | None = None, feeds: bool = False
+) -> list[str]:
     data = markup.encode() if isinstance(markup, str) else markup
     headers = {"content-type": f"text/html; charset={charset}"} if charset else {}
-    return [entry.loc for entry in find_hints(data, PAGE, headers, feeds=feeds).values()]
+    return [
+        entry.loc for entry in find_hints(data, PAGE, headers, feeds=feeds).values()
+    ]
 
 
 ONE = ["https://example.org/s.xml"]
@@ -70,10 +74,14 @@ def test_encodings(data: bytes, charset: str | None) -> None:
 def test_an_entry_says_where_it_is_from() -> None:
     """What a page or a header names carries the page's URL and the way it was found."""
     (entry,) = find_hints(b"<link rel=sitemap href=/s.xml>", PAGE, {}).values()
-    assert entry == SitemapEntry("https://example.org/s.xml", via=Via.HTML, sitemap=PAGE)
+    assert entry == SitemapEntry(
+        "https://example.org/s.xml", via=Via.HTML, sitemap=PAGE
+    )
     headers = {"link": '</f>; rel=alternate; type="application/atom+xml"'}
     assert find_hints(b"", PAGE, headers) == {}
-    (entry,) = find_hints(b"<link rel=sitemap href=/f>", PAGE, headers, feeds=True).values()
+    (entry,) = find_hints(
+        b"<link rel=sitemap href=/f>", PAGE, headers, feeds=True
+    ).values()
     assert (entry.loc, entry.via) == ("https://example.org/f", Via.HEADER)
 
 
@@ -86,9 +94,8 @@ def test_link_header(row: dict[str, Any]) -> None:
 
 def test_there_is_an_end() -> None:
     """The first hundred sitemaps are taken, and the whole links of a long header."""
-    links = (
-        f"</a>; rel=sitemap; title={'t' * 65_400}, </b>; rel=sitemap, </c?{'c' * 99}>; rel=sitemap"
-    )
+    links = f"</a>; rel=sitemap; title={'t' * 65_400}, </b>; rel=sitemap, "
+    links += f"</c?{'c' * 99}>; rel=sitemap"
     assert [*find_hints(b"", PAGE, {"link": links})] == [
         f"https://example.org/{name}" for name in "ab"
     ]
@@ -105,7 +112,11 @@ def test_hostile_pages_cost_little(piece: str) -> None:
     """Markup that never ends is looked through in linear time, repeated or with a long tail."""
 
     def read_floods(size: int) -> None:
-        for markup in (piece * (size // len(piece)), piece + " " * size, piece + "a" * size):
+        for markup in (
+            piece * (size // len(piece)),
+            piece + " " * size,
+            piece + "a" * size,
+        ):
             found(markup)
 
     assert is_linear(read_floods, 10_000, 40_000)

@@ -35,7 +35,9 @@ MAX_GAP_SECONDS = 0.15
 def test_bomb(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is good comes out, what is bad has its Issue, and no time or memory runs away."""
     context = multiprocessing.get_context("forkserver")
-    monkeypatch.setenv("PYTHONPATH", str(package.TESTS / "support"))  # each has it from there
+    monkeypatch.setenv(
+        "PYTHONPATH", str(package.TESTS / "support")
+    )  # each has it from there
     context.set_forkserver_preload(["brotli", "floods"])
 
     def longest_step() -> float:
@@ -53,10 +55,21 @@ def test_nothing_is_opened() -> None:
     """No document makes a reader open a file, a connection or a process."""
     seen: list[str] = []
     is_watching = False
-    watched = {"open", "os.open", "socket.connect", "socket.getaddrinfo", "subprocess.Popen"}
-    feeds = {Format.RSS, Format.ATOM}  # feedparser reads the worst of them, in its own process
+    watched = {
+        "open",
+        "os.open",
+        "socket.connect",
+        "socket.getaddrinfo",
+        "subprocess.Popen",
+    }
+    feeds = {
+        Format.RSS,
+        Format.ATOM,
+    }  # feedparser reads the worst of them, in its own process
     documents = [
-        each for each in golden.documents() if golden.known_reading(each).format not in feeds
+        each
+        for each in golden.documents()
+        if golden.known_reading(each).format not in feeds
     ]
     bodies = {document: document.read_bytes() for document in documents}
 
@@ -76,12 +89,17 @@ def test_documents_leave_nothing_behind() -> None:
     """What caches keep of hostile documents does not grow with their number, nor their size."""
 
     def read(number: int) -> None:
-        uri = f"http://www.sitemaps.org/schemas/sitemap-image/{number}".ljust(60_000, "x")
+        uri = f"http://www.sitemaps.org/schemas/sitemap-image/{number}".ljust(
+            60_000, "x"
+        )
         loc = f"{floods.HOST}{number}".ljust(60_000, "x")
         image = f'<i:image xmlns:i="{uri}"><i:loc>{loc}</i:loc><n{number}/></i:image>'
         record = f"<url><loc>{loc}</loc>{image}</url></urlset>".encode()
         reader = SitemapReader(f"{floods.HOST}{number}")
-        reader.feed(floods.ROOT.replace(b"<urlset", f'<urlset xmlns:r="{uri}r"'.encode()) + record)
+        reader.feed(
+            floods.ROOT.replace(b"<urlset", f'<urlset xmlns:r="{uri}r"'.encode())
+            + record
+        )
         reader.close()
 
     read(0)
@@ -131,7 +149,9 @@ def test_the_limit_of_entries_is_exact() -> None:
     )
     assert mixed.locs == floods.LOCS[:5]
     assert mixed.records == mixed.delivered + mixed.dropped
-    empty = golden.read_pieces([floods.ROOT + b"<url/>" * 10_000], limits=Limits(entries=50))
+    empty = golden.read_pieces(
+        [floods.ROOT + b"<url/>" * 10_000], limits=Limits(entries=50)
+    )
     assert empty.counts[IssueCode.TOO_LARGE] == 1
     assert empty.dropped < 10_000
 

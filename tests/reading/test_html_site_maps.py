@@ -25,10 +25,14 @@ if TYPE_CHECKING:
 
 PAGE = golden.HOST + "html/map.html"
 Page = tuple[str, list[str]]
-PAGES = [path for path in golden.documents() if path.parent.name in golden.EXTRA_FORMATS]
+PAGES = [
+    path for path in golden.documents() if path.parent.name in golden.EXTRA_FORMATS
+]
 HEAD = "<!DOCTYPE html><html><body>"
 
-paths = st.text("abz09-_.~/%é&=?+;:@'", min_size=1, max_size=12).map(lambda text: "/p" + text)
+paths = st.text("abz09-_.~/%é&=?+;:@'", min_size=1, max_size=12).map(
+    lambda text: "/p" + text
+)
 titles = st.text("ab é&<>\"'[]", max_size=10)
 quotes = st.sampled_from(["'", '"'])
 junk = st.sampled_from(
@@ -58,7 +62,9 @@ def pages(draw: st.DrawFn) -> Page:
         before = draw(st.sampled_from(["", ' class="a>b"', " id=x", " data-x"]))
         name = draw(st.sampled_from(["href", "HREF", "href "]))
         href = escape(path).replace("'", "&#39;")
-        parts.append(f"{draw(junk)}<a{before} {name}={quote}{href}{quote}>{escape(title)}</a>")
+        parts.append(
+            f"{draw(junk)}<a{before} {name}={quote}{href}{quote}>{escape(title)}</a>"
+        )
         url = f"https://www.example.org{path}"
         wanted[resolve(PAGE, path) or url] = None
     return "".join([*parts, draw(junk)]), list(wanted)
@@ -77,7 +83,9 @@ def test_every_link_of_a_page(page: Page, data: st.DataObject) -> None:
 @pytest.mark.slow
 @settings(max_examples=100)
 @given(st.sampled_from(PAGES), st.randoms(use_true_random=False), st.data())
-def test_the_laws_hold_for_damaged_pages(path: Path, random: Random, data: st.DataObject) -> None:
+def test_the_laws_hold_for_damaged_pages(
+    path: Path, random: Random, data: st.DataObject
+) -> None:
     """Whatever becomes of a page, records add up, and pieces do not matter."""
     room = path.parent.name
     body = strategies.mutate(random, path.read_bytes(), data.draw(st.integers(1, 3)))
@@ -124,7 +132,9 @@ def test_a_cut_page_gives_no_half_link() -> None:
     for end in (b"", b'"', b'" class=x'):
         reader = SitemapReader(PAGE, extra_formats={"html"})
         events = reader.feed(body + end) + reader.close(cut=True)
-        assert [e.loc for e in events if isinstance(e, UrlEntry)] == [golden.HOST + "one"]
+        assert [e.loc for e in events if isinstance(e, UrlEntry)] == [
+            golden.HOST + "one"
+        ]
         assert (
             reader.stats.counts[IssueCode.TRUNCATED]
             == reader.stats.counts[IssueCode.MALFORMED]
@@ -139,7 +149,9 @@ def test_a_link_that_is_too_long_costs_itself() -> None:
         events = list(read(page.encode(), PAGE, extra_formats={"html"}))
         locs = [event.loc for event in events if isinstance(event, UrlEntry)]
         assert locs == [resolve(PAGE, "/2"), resolve(PAGE, "/3")]
-        assert IssueCode.MALFORMED in [each.code for each in events if isinstance(each, Issue)]
+        assert IssueCode.MALFORMED in [
+            each.code for each in events if isinstance(each, Issue)
+        ]
 
 
 def test_links_that_are_dropped() -> None:
@@ -169,7 +181,11 @@ def test_a_document_without_an_address() -> None:
     events = list(read(body.encode(), extra_formats={"html"}))
     assert [e.loc for e in events if isinstance(e, UrlEntry)] == ["https://a.example/x"]
     codes = [e.code for e in events if isinstance(e, Issue)]
-    assert codes == [IssueCode.HTML_SITEMAP, IssueCode.MISSING_BASE, IssueCode.MISSING_BASE]
+    assert codes == [
+        IssueCode.HTML_SITEMAP,
+        IssueCode.MISSING_BASE,
+        IssueCode.MISSING_BASE,
+    ]
 
 
 def test_a_page_that_is_too_large() -> None:

@@ -7,18 +7,26 @@ import re
 import package
 from each_case import for_each
 
-from sitemapreader._types.issues import MAX_EXCERPT, IssueCode, Severity, excerpt, make_issue
+from sitemapreader._types.issues import (
+    MAX_EXCERPT,
+    IssueCode,
+    Severity,
+    excerpt,
+    make_issue,
+)
 
 DETAILS = package.ROOT / "docs" / "issues.md"
 
 
 def details() -> str:
     """Write the table of all that the code's table says."""
-    rows = ["# Issues", "", "Written from the table in `issues.py`.", ""]
+    rows = ["# Issues", "", "Written from the table in `_types/issues.py`.", ""]
     rows += ["| code | severity | what happened | what to do |", "|---|---|---|---|"]
     for code in IssueCode:
         cells = (f"`{code}`", code.severity.name.lower(), code.meaning, code.advice)
-        rows.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
+        rows.append(
+            "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+        )
     return "\n".join(rows) + "\n"
 
 
@@ -31,7 +39,11 @@ def test_every_code_is_explained(regenerate: bool) -> None:
 
 def test_every_code_is_raised_somewhere() -> None:
     """No row of the table is dead: each is named in the package outside of the table."""
-    texts = [path.read_text("utf-8") for name, path in package.paths().items() if name != "issues"]
+    texts = [
+        path.read_text("utf-8")
+        for name, path in package.paths().items()
+        if name != "issues"
+    ]
     named = set(re.findall(r"\bIssueCode\.([A-Z_0-9]+)", "".join(texts)))
     assert set(IssueCode.__members__) - named == set()
 
@@ -76,7 +88,9 @@ def test_codes_are_plain() -> None:
 
 def test_an_issue() -> None:
     """It says what happened and what to do, compares as text, and has no password; it is cut."""
-    issue = make_issue(IssueCode.LASTMOD, "https://me:p@ss@a.example/", line=3, url="u", value="v")
+    issue = make_issue(
+        IssueCode.LASTMOD, "https://me:p@ss@a.example/", line=3, url="u", value="v"
+    )
     assert issue.message == (
         "a lastmod is not a date in the protocol's format: write a W3C datetime, such as 2026-01-31"
     )
@@ -88,7 +102,9 @@ def test_an_issue() -> None:
         "v",
     )
     assert Severity.ERROR > issue.severity > Severity.INFO
-    long = make_issue(IssueCode.LONG_LOC, url="http://me@a/b@c" + "u" * 5000, value="v" * 5000)
+    long = make_issue(
+        IssueCode.LONG_LOC, url="http://me@a/b@c" + "u" * 5000, value="v" * 5000
+    )
     assert long.url == ("http://a/b@c" + "u" * 5000)[:2048] + "…"
     assert long.value == "v" * MAX_EXCERPT + "…"
     assert excerpt("x" * MAX_EXCERPT) == "x" * MAX_EXCERPT

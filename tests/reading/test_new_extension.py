@@ -45,7 +45,7 @@ def test_one_class_and_one_row(tmp_path: Path) -> None:
         r"```python\n(.*?)```", page.partition("extension with types\n")[2], re.DOTALL
     )[:2]
     shutil.copytree(package.ROOT / "sitemapreader", tmp_path / "sitemapreader")
-    models = tmp_path / "sitemapreader" / "models.py"
+    models = tmp_path / "sitemapreader" / "_types" / "models.py"
     text = models.read_text(encoding="utf-8")
     text = text.replace("class Alternate(", f"{of_class}\n\nclass Alternate(")
     last = "    change: Change | None = None\n"

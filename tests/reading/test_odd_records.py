@@ -35,7 +35,11 @@ def read_events(text: str) -> list[Event]:
     events = [*reader.feed(data), *reader.close()]
     by_bytes = SitemapReader("https://www.example.org/map.xml")
     assert events == [
-        *(event for place in range(len(data)) for event in by_bytes.feed(data[place : place + 1])),
+        *(
+            event
+            for place in range(len(data))
+            for event in by_bytes.feed(data[place : place + 1])
+        ),
         *by_bytes.close(),
     ]
     assert reader.stats.records == reader.stats.delivered + reader.stats.dropped
@@ -80,7 +84,9 @@ def test_a_priority_may_have_many_decimals(text: str, value: float) -> None:
     assert issues == []
 
 
-@pytest.mark.parametrize("text", ["1.0000000000000002", "0.5.5", "1e7", "e-7", "-0.3000000000004"])
+@pytest.mark.parametrize(
+    "text", ["1.0000000000000002", "0.5.5", "1e7", "e-7", "-0.3000000000004"]
+)
 def test_what_is_no_priority_stays_none(text: str) -> None:
     """More decimals allow no other numbers."""
     entry, issues = read_entry(f"<priority>{text}</priority>")
@@ -88,17 +94,23 @@ def test_what_is_no_priority_stays_none(text: str) -> None:
     assert issues == [(IssueCode.PRIORITY, text)]
 
 
-@pytest.mark.parametrize("text", ["4.699999999999999", "5.0000000", "0.1000000000000000055511151"])
+@pytest.mark.parametrize(
+    "text", ["4.699999999999999", "5.0000000", "0.1000000000000000055511151"]
+)
 def test_a_rating_may_have_many_decimals(text: str) -> None:
     """The same holds for videos."""
-    entry, issues = read_entry(f"<video:video><video:rating>{text}</video:rating></video:video>")
+    entry, issues = read_entry(
+        f"<video:video><video:rating>{text}</video:rating></video:video>"
+    )
     assert entry.videos[0].rating == float(text)
     assert issues == []
 
 
 # -- markup in texts
 
-IMAGE = "<image:image><image:loc>https://www.example.org/a.jpg</image:loc>{}</image:image>"
+IMAGE = (
+    "<image:image><image:loc>https://www.example.org/a.jpg</image:loc>{}</image:image>"
+)
 MARKED = [
     ("Five <em>small</em> boats", "Five small boats"),
     ("First<br/>second", "First second"),
@@ -110,9 +122,13 @@ MARKED = [
 
 @pytest.mark.parametrize(("written", "text"), MARKED)
 @pytest.mark.parametrize("field", ["title", "caption"])
-def test_markup_in_a_field_of_an_image_leaves_its_text(field: str, written: str, text: str) -> None:
+def test_markup_in_a_field_of_an_image_leaves_its_text(
+    field: str, written: str, text: str
+) -> None:
     """It is the text's, and no element of the record."""
-    entry, issues = read_entry(IMAGE.format(f"<image:{field}>{written}</image:{field}>"))
+    entry, issues = read_entry(
+        IMAGE.format(f"<image:{field}>{written}</image:{field}>")
+    )
     assert getattr(entry.images[0], field) == text
     assert entry.extras == ()
     assert issues == [(IssueCode.BARE_LESS_THAN, None)]
@@ -123,8 +139,12 @@ def test_markup_in_a_description_or_a_title_of_news_leaves_its_text(
     written: str, text: str
 ) -> None:
     """Every extension goes through the same place."""
-    video = f"<video:video><video:description>{written}</video:description></video:video>"
-    entry, _ = read_entry(f"{video}<news:news><news:title>{written}</news:title></news:news>")
+    video = (
+        f"<video:video><video:description>{written}</video:description></video:video>"
+    )
+    entry, _ = read_entry(
+        f"{video}<news:news><news:title>{written}</news:title></news:news>"
+    )
     assert (entry.videos[0].description, entry.title, entry.extras) == (text, text, ())
 
 
@@ -149,7 +169,9 @@ def test_a_field_in_a_field_is_no_markup() -> None:
     ],
 )
 @pytest.mark.parametrize("is_first", [True, False])
-def test_an_element_of_another_vocabulary_makes_no_entry(other: str, *, is_first: bool) -> None:
+def test_an_element_of_another_vocabulary_makes_no_entry(
+    other: str, *, is_first: bool
+) -> None:
     """A generator names its own address."""
     records = [other, write_record()] if is_first else [write_record(), other]
     assert list_locs(read_events(write_map(*records))) == [PAGE]
@@ -193,7 +215,10 @@ def test_unclosed_records_with_an_undeclared_prefix_end_at_the_next() -> None:
     """A missing end tag does not hide the next record."""
     open_record = f"<z:url><z:loc>{PAGE}</z:loc>"
     records = f"{open_record}{open_record}</z:url>"
-    assert list_locs(read_events(f"<urlset xmlns='{PROTOCOL}'>{records}</urlset>")) == [PAGE] * 2
+    assert (
+        list_locs(read_events(f"<urlset xmlns='{PROTOCOL}'>{records}</urlset>"))
+        == [PAGE] * 2
+    )
 
 
 @pytest.mark.parametrize("uri", ["urn:mine", "http://example.org/sitemap", "x"])
@@ -207,7 +232,11 @@ def test_records_in_a_namespace_of_their_own_are_read(uri: str) -> None:
 
 @pytest.mark.parametrize(
     "uri",
-    [f"{GOOGLE}image/0.9", f"{GOOGLE}image/1.0", f"{GOOGLE}image/1.1".replace("http:", "https:")],
+    [
+        f"{GOOGLE}image/0.9",
+        f"{GOOGLE}image/1.0",
+        f"{GOOGLE}image/1.1".replace("http:", "https:"),
+    ],
 )
 def test_a_wrong_namespace_of_an_extension_is_told(uri: str) -> None:
     """Search engines do not read such images; we do."""
@@ -267,7 +296,9 @@ def test_a_urlset_of_sitemaps_is_told(paths: list[str]) -> None:
 def test_one_page_among_sitemaps_makes_them_pages(path: str) -> None:
     """A page may be XML."""
     locs = ["https://www.example.org/a.xml", f"https://www.example.org/{path}"]
-    assert not list_issues(read_events(write_map(*(write_record(loc=loc) for loc in locs))))
+    assert not list_issues(
+        read_events(write_map(*(write_record(loc=loc) for loc in locs)))
+    )
 
 
 # -- feeds
@@ -295,11 +326,17 @@ ENTRY = (
 )
 def test_an_enclosure_is_judged_by_type_and_suffix(link: str, kind: str) -> None:
     """A library writes `image/` before the suffix of every file."""
-    (entry,) = (each for each in read_events(ENTRY.format(link)) if isinstance(each, UrlEntry))
-    assert [name for name in ("images", "videos") if getattr(entry, name)] == [kind][: bool(kind)]
+    (entry,) = (
+        each for each in read_events(ENTRY.format(link)) if isinstance(each, UrlEntry)
+    )
+    assert [name for name in ("images", "videos") if getattr(entry, name)] == [kind][
+        : bool(kind)
+    ]
 
 
-@pytest.mark.parametrize("number", ["https://www.example.org/id/1", "urn:uuid:1", "tag:example,1"])
+@pytest.mark.parametrize(
+    "number", ["https://www.example.org/id/1", "urn:uuid:1", "tag:example,1"]
+)
 def test_an_entry_of_a_broken_feed_without_a_page_has_none(number: str) -> None:
     """An id is no link (RFC 4287, section 4.2.6)."""
     text = f'<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>{number}</id><title>t</feed>'
@@ -317,20 +354,34 @@ def test_an_entry_of_a_broken_feed_without_a_page_has_none(number: str) -> None:
     [
         ("", 3, "line 3: a record"),
         ("", None, "a record"),
-        ("https://www.example.org/m.xml", 3, "https://www.example.org/m.xml, line 3: a record"),
-        ("https://www.example.org/m.xml", None, "https://www.example.org/m.xml: a record"),
+        (
+            "https://www.example.org/m.xml",
+            3,
+            "https://www.example.org/m.xml, line 3: a record",
+        ),
+        (
+            "https://www.example.org/m.xml",
+            None,
+            "https://www.example.org/m.xml: a record",
+        ),
     ],
 )
-def test_an_issue_reads_as_a_sentence(sitemap: str, line: int | None, start: str) -> None:
+def test_an_issue_reads_as_a_sentence(
+    sitemap: str, line: int | None, start: str
+) -> None:
     """With and without the URL of the document."""
     assert str(make_issue(IssueCode.MALFORMED, sitemap, line=line)).startswith(start)
 
 
-@pytest.mark.parametrize("encoding", ["ISO-8859-1", "utf-16", "gbk", "utf8mb4", "utf-7"])
+@pytest.mark.parametrize(
+    "encoding", ["ISO-8859-1", "utf-16", "gbk", "utf8mb4", "utf-7"]
+)
 def test_a_text_is_decoded_already(encoding: str) -> None:
     """What its declaration says of bytes is past."""
     loc = "https://www.example.org/\u00fcber/\u6771"
-    text = f'<?xml version="1.0" encoding="{encoding}"?>{write_map(write_record(loc=loc))}'
+    text = (
+        f'<?xml version="1.0" encoding="{encoding}"?>{write_map(write_record(loc=loc))}'
+    )
     events = list(read(text))
     assert list_locs(events) == [loc]
     assert list_issues(events) == []

@@ -32,7 +32,8 @@ def judge(timings: list[Timing], slow: float = 1.0) -> list[str]:
     longest_step = max(timing.longest_step for timing in timings)
     checks = {
         f"growth {growth(timings, slow)}": growth(timings, slow) < MAX_GROWTH,
-        f"{per_block(timings)} ms for 32 KiB": per_block(timings) < MAX_MS_PER_BLOCK * slow,
+        f"{per_block(timings)} ms for 32 KiB": per_block(timings)
+        < MAX_MS_PER_BLOCK * slow,
         f"a step of {longest_step} ms": longest_step < MAX_STEP_MS * slow,
     }
     return [text for text, is_met in checks.items() if not is_met]

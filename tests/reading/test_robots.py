@@ -63,7 +63,10 @@ def test_files_that_are_no_texts(data: bytes, expected: list[str]) -> None:
 def test_an_issue_knows_its_line() -> None:
     """Issues carry the number of their line, whatever ends the lines."""
     robots = parse_robots(b"User-agent: *\r\n\rSitemap: s.xml\nSitemap: ftp://x", URL)
-    assert [(issue.line, issue.value) for issue in robots.issues] == [(3, "s.xml"), (4, "ftp://x")]
+    assert [(issue.line, issue.value) for issue in robots.issues] == [
+        (3, "s.xml"),
+        (4, "ftp://x"),
+    ]
 
 
 @for_each("separator", ["\u2028", "\x0b", "\x1c", "\x85"])
@@ -82,7 +85,9 @@ def test_rules(row: dict[str, str]) -> None:
     for data in (text.encode(), ("\ufeff" + text.lstrip("\ufeff")).encode("utf-16-be")):
         robots = parse_robots(data, URL)
         assert robots.can_fetch(SITE + row["allowed"], OURS)
-        assert "forbidden" not in row or not robots.can_fetch(SITE + row["forbidden"], OURS)
+        assert "forbidden" not in row or not robots.can_fetch(
+            SITE + row["forbidden"], OURS
+        )
 
 
 def test_urls_that_cannot_be_parsed() -> None:
@@ -95,7 +100,9 @@ def test_urls_that_cannot_be_parsed() -> None:
 def test_crawl_delay() -> None:
     """A Crawl-delay is taken in seconds, up to a minute; what is no number is none."""
     read = {
-        value: parse_robots(f"User-agent: *\nCrawl-delay: {value}".encode(), URL).crawl_delay(OURS)
+        value: parse_robots(
+            f"User-agent: *\nCrawl-delay: {value}".encode(), URL
+        ).crawl_delay(OURS)
         for value in ("5", "0.5", "1e9", "-1", "nan", "inf", "soon", "")
     }
     assert read == dict.fromkeys(read) | {"5": 5.0, "0.5": 0.5, "1e9": 60.0}
@@ -105,7 +112,10 @@ def test_there_is_an_end() -> None:
     """A thousand Sitemap lines are taken, ten Issues of a code kept; the others are counted."""
     robots = parse_robots(b"".join(b"Sitemap: /%d\n" % n for n in range(1_005)), URL)
     assert len(robots.sitemaps) == 1_000
-    assert robots.counts == {IssueCode.RELATIVE_LOC: 1_000, IssueCode.ROBOTS_TOO_LARGE: 1}
+    assert robots.counts == {
+        IssueCode.RELATIVE_LOC: 1_000,
+        IssueCode.ROBOTS_TOO_LARGE: 1,
+    }
     assert len(robots.issues) == 11
     assert robots.issues[-1].value == "5 Sitemap lines past the first 1000"
 
@@ -124,9 +134,11 @@ def test_a_line_that_was_cut_is_not_read(complete: bool) -> None:
 
 HOSTILE = {
     "robots": b"".join(b"User-agent: a%d\nDisallow: /\n" % n for n in range(4_500)),
-    "one group": b"".join(b"User-agent: %d\n" % n for n in range(4_000)) + b"Disallow: /\n" * 5_000,
+    "one group": b"".join(b"User-agent: %d\n" % n for n in range(4_000))
+    + b"Disallow: /\n" * 5_000,
     "sitemaps": b"".join(b"Sitemap: ftp:%d\n" % n for n in range(7_500)),
-    "odd blanks": "\u3000User\u3000agent\u3000x\n".encode() * 4_000 + b"Disallow: /\n" * 5_000,
+    "odd blanks": "\u3000User\u3000agent\u3000x\n".encode() * 4_000
+    + b"Disallow: /\n" * 5_000,
 }
 
 
@@ -135,7 +147,9 @@ def test_hostile_files_cost_little(name: str) -> None:
     """A file of a quarter of the size that is read is parsed and asked in 15 MB and soon."""
 
     def check() -> None:
-        parse_robots(HOSTILE[name], URL).can_fetch("https://example.org/" + "a/" * 2_000, OURS)
+        parse_robots(HOSTILE[name], URL).can_fetch(
+            "https://example.org/" + "a/" * 2_000, OURS
+        )
 
     tracemalloc.start()
     try:
@@ -144,19 +158,26 @@ def test_hostile_files_cost_little(name: str) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 15_000_000
-    assert is_within(seconds, 10)  # 0.01 to 0.1, and some times more because it is traced
+    assert is_within(
+        seconds, 10
+    )  # 0.01 to 0.1, and some times more because it is traced
 
 
 @given(
     st.binary(max_size=400)
-    | st.text(alphabet="Sitemap:uer-agnt*/ \n\r\t#$%\u2028\ufeff<{", max_size=400).map(str.encode)
+    | st.text(alphabet="Sitemap:uer-agnt*/ \n\r\t#$%\u2028\ufeff<{", max_size=400).map(
+        str.encode
+    )
 )
 def test_nothing_raises(data: bytes) -> None:
     """Whatever the bytes are, parsing and asking raise nothing, and URLs are absolute."""
     robots = parse_robots(data, URL)
     robots.can_fetch("https://example.org/s", OURS)
     robots.crawl_delay(OURS)
-    assert all(entry.loc.lower().startswith(("http://", "https://")) for entry in robots.sitemaps)
+    assert all(
+        entry.loc.lower().startswith(("http://", "https://"))
+        for entry in robots.sitemaps
+    )
 
 
 # -- rules of robots.txt: which group is ours, and what its rules say, in bounded work
@@ -183,7 +204,18 @@ def test_precedence(row: dict[str, str]) -> None:
 
 # -- agents and groups
 
-NOBODY = ('"GPTBot"', "'*'", ".*bot.*", "Яндекс", "機器人", "(all)", "", "/", "**", "®Bot")
+NOBODY = (
+    '"GPTBot"',
+    "'*'",
+    ".*bot.*",
+    "Яндекс",
+    "機器人",
+    "(all)",
+    "",
+    "/",
+    "**",
+    "®Bot",
+)
 EVERYBODY = ("*", "* ", "*  # all", "* and others")
 ASKED = ["us/1 (+https://us.example)", "GPTBot/1.0", "Mozilla/5.0 (compatible; bot/2)"]
 US = ("us", "US/2.0", "us*", "*us", "Us; it", "us (our robot)")
@@ -201,7 +233,9 @@ def test_whom_a_value_names(values: tuple[str, ...], agents: list[str]) -> None:
     """A value without a product token names nobody, a star with anything behind it everybody."""
     for value in values:
         robots = parse(f"User-agent: {value}\nDisallow: /\n")
-        assert [each for each in ASKED if not robots.can_fetch(f"{SITE}/x", each)] == agents, value
+        assert [
+            each for each in ASKED if not robots.can_fetch(f"{SITE}/x", each)
+        ] == agents, value
 
 
 OTHER_LINES = ("License: /l", "Host: x", "Noindex: /", "X", "Sitemap: /s")
@@ -235,19 +269,26 @@ USAGE = "User-agent: *\nContent-Usage: train-ai=n\nContent-Usage: /pub train-ai=
         (f"{USAGE}\nUser-agent: GPTBot\nUser-agent: bot\nDisallow: /\n", ASKED[1:]),
         (f"{USAGE}Disallow: /x\nUser-agent: GPTBot\nAllow: /\n", [ASKED[0], ASKED[2]]),
         (f"User-agent: us\n{SIGNALS}Disallow: /x\n", ASKED),
-        (f"User-agent: GPTBot\nDisallow: /x\n{SIGNALS}\nUser-agent: us\nAllow: /", ASKED[1:2]),
+        (
+            f"User-agent: GPTBot\nDisallow: /x\n{SIGNALS}\nUser-agent: us\nAllow: /",
+            ASKED[1:2],
+        ),
     ],
 )
 def test_lines_about_usage_lock_nobody_out(text: str, forbidden: list[str]) -> None:
     """What is forbidden to one robot is not forbidden to those named before a line about usage."""
     robots = parse(text)
-    assert [each for each in ASKED if not robots.can_fetch(f"{SITE}/x", each)] == forbidden
+    assert [
+        each for each in ASKED if not robots.can_fetch(f"{SITE}/x", each)
+    ] == forbidden
 
 
 @for_each("field", ["Allow", "Crawl-delay", "Content-Usage"])
 def test_a_line_that_is_too_long_ends_the_list_of_agents(field: str) -> None:
     """A line that is not read for its length still says where the list of agents ends."""
-    robots = parse(f"User-agent: *\n{field}: /{'x' * 9_000}\nUser-agent: b\nDisallow: /\n")
+    robots = parse(
+        f"User-agent: *\n{field}: /{'x' * 9_000}\nUser-agent: b\nDisallow: /\n"
+    )
     assert robots.can_fetch(f"{SITE}/x", "a")
     assert not robots.can_fetch(f"{SITE}/x", "b")
 
@@ -255,7 +296,10 @@ def test_a_line_that_is_too_long_ends_the_list_of_agents(field: str) -> None:
 # -- work
 
 WORST = {
-    "almost": ([f"/*{'a' * n}b{'a' * n}{k}" for k in range(70) for n in range(4, 90)], "a"),
+    "almost": (
+        [f"/*{'a' * n}b{'a' * n}{k}" for k in range(70) for n in range(4, 90)],
+        "a",
+    ),
     "numbers": ([f"/*{n}*b" for n in range(20_000)], "0123456789"),
     "one rule": (["/" + "*a" * 4_090 + "b"], "a"),
     "prefixes": ([f"/x/{n}" for n in range(20_000)], "x/y"),
@@ -283,7 +327,9 @@ def test_the_worst_rules_take_milliseconds(name: str) -> None:
 
     longest = max(filter(is_judged, range(0, MAX_URL_CHARS, 250)), default=0)
     ask = lambda: robots.can_fetch(make_url(longest), "us")  # noqa: E731 (named for the next line)
-    assert is_below(0.02, lambda: least_seconds(ask))  # 0.2 to 6 ms; without a fence up to 420
+    assert is_below(
+        0.02, lambda: least_seconds(ask)
+    )  # 0.2 to 6 ms; without a fence up to 420
 
 
 LONG = {
@@ -298,8 +344,13 @@ LONG = {
 @for_each("name", LONG)
 def test_the_number_of_rules_hardly_matters(name: str) -> None:
     """With 24,000 rules a URL is judged as fast as with 60 of them, and as it has to be."""
-    few, many = (rules_of(" ".join(f"-{path}" for path in LONG[name][:n])) for n in (60, 24_000))
-    urls = {f"{SITE}/shop5/a/n{n}?p{n}=.x{n}" for n in range(50)} | {f"{SITE}/dir7/x", SITE}
+    few, many = (
+        rules_of(" ".join(f"-{path}" for path in LONG[name][:n])) for n in (60, 24_000)
+    )
+    urls = {f"{SITE}/shop5/a/n{n}?p{n}=.x{n}" for n in range(50)} | {
+        f"{SITE}/dir7/x",
+        SITE,
+    }
     assert {url for url in urls if few.can_fetch(url, "us")} == {
         url for url in urls if many.can_fetch(url, "us")
     }

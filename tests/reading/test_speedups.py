@@ -25,12 +25,20 @@ if TYPE_CHECKING:
 CHUNKS = (100, 32_768)
 WalkSummary = tuple[list[bytes], list["IssueCode"], object]
 
-ENTRY = b"<url><loc>https://example.org/a/%d</loc><lastmod>2024-05-%02d</lastmod></url>\n"
+ENTRY = (
+    b"<url><loc>https://example.org/a/%d</loc><lastmod>2024-05-%02d</lastmod></url>\n"
+)
 SMALL = b"<urlset>" + ENTRY % (1, 1) + ENTRY % (2, 2) + b"</urlset>"
-LARGE = b"<urlset>" + b"".join(ENTRY % (7_919 * n, n % 28) for n in range(1_000)) + b"</urlset>"
+LARGE = (
+    b"<urlset>"
+    + b"".join(ENTRY % (7_919 * n, n % 28) for n in range(1_000))
+    + b"</urlset>"
+)
 KINDS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": lambda data: gzip.compress(data, mtime=0),
-    "members": lambda data: gzip.compress(data, mtime=0) + b"\0\0" + gzip.compress(SMALL, mtime=0),
+    "members": lambda data: (
+        gzip.compress(data, mtime=0) + b"\0\0" + gzip.compress(SMALL, mtime=0)
+    ),
     "nested": lambda data: gzip.compress(gzip.compress(data, mtime=0), mtime=0),
     "zlib": zlib.compress,
 }
@@ -74,9 +82,13 @@ def test_the_same_comes_out(zlib_ng: ModuleType, kind: str) -> None:
     assert vars(gunzip)["zlib"] is zlib_ng  # nothing has to be switched on
     data = KINDS[kind](SMALL)
     for place in range(len(data)):
-        flipped = data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :]
+        flipped = (
+            data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :]
+        )
         for broken in (data[:place], flipped):
-            assert inflate_with(zlib_ng, broken, 64) == inflate_with(zlib, broken, 64), broken.hex()
+            assert inflate_with(zlib_ng, broken, 64) == inflate_with(
+                zlib, broken, 64
+            ), broken.hex()
 
 
 def test_sitemaps_are_read_without_zlib_ng(tmp_path: Path) -> None:

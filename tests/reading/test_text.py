@@ -40,7 +40,18 @@ BROKEN = "<url><loc>http://a.b/1</loc>&<lastmod>x</lastmod></url>"
 LINES = {
     "plain": ["", PLAIN, PLAIN, "<url>", "<loc>http://a.b/1 2</loc>", "</url>"],
     "comments": ["<!--", "-->", ODD, "<!-- -->", "", ODD],
-    "broken": ["", BROKEN, "", "&", "", "<url>", "<loc>", "http://x/</loc><x>", "</url>", ODD],
+    "broken": [
+        "",
+        BROKEN,
+        "",
+        "&",
+        "",
+        "<url>",
+        "<loc>",
+        "http://x/</loc><x>",
+        "</url>",
+        ODD,
+    ],
     "too-long": [
         "<url>",
         *["<y>", "", "</y>"] * 100,
@@ -63,7 +74,9 @@ def lines_of(events: list[Event]) -> list[tuple[str, int | None]]:
 def read_lines(pieces: list[bytes]) -> list[tuple[str, int | None]]:
     """Read a document in pieces that no block joins."""
     stats = ReadStats()
-    reader = XmlReader(stats, Limits(record_bytes=400), *read_prolog([], stats, pieces[0]))
+    reader = XmlReader(
+        stats, Limits(record_bytes=400), *read_prolog([], stats, pieces[0])
+    )
     steps = [*chain.from_iterable(map(reader.feed, pieces)), *reader.close(None)]
     return lines_of(list(chain.from_iterable(steps)))
 
@@ -91,7 +104,10 @@ def test_the_line_of_a_record_that_is_too_long(before: str) -> None:
     """It is the line on which the record begins, whatever stands before it."""
     record = "<url>\n<loc>http://a.b/long</loc>\n" + "<y></y>\n" * 6_000
     data = f"<urlset>{before}{record}</url>{PLAIN}</urlset>".encode()
-    for events in (read(data, record_bytes=9_000), read_by_tree(data, record_bytes=9_000)):
+    for events in (
+        read(data, record_bytes=9_000),
+        read_by_tree(data, record_bytes=9_000),
+    ):
         lines = dict(lines_of(events))
         assert lines["record-too-long"] == 1 + before.count("\n")
         assert "http://a.b/1" in [getattr(event, "loc", "") for event in events]
@@ -100,7 +116,9 @@ def test_the_line_of_a_record_that_is_too_long(before: str) -> None:
 def test_a_line_that_was_cut_is_no_url() -> None:
     """Where the transfer broke off inside a line, an Issue has that, and its line."""
     reader = SitemapReader()
-    events = reader.feed(b"http://a.b/1\nhttp://a.b/2\nhttp://a.b/hal") + reader.close(cut=True)
+    events = reader.feed(b"http://a.b/1\nhttp://a.b/2\nhttp://a.b/hal") + reader.close(
+        cut=True
+    )
     issue = events.pop()
     assert [event.loc for event in events if isinstance(event, UrlEntry)] == [
         "http://a.b/1",

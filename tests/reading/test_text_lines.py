@@ -52,7 +52,9 @@ def test_lines_are_read_in_any_pieces(name: str, encoding: str) -> None:
 def test_only_three_line_ends_are_known(pieces: list[str]) -> None:
     """Lines of any text are what is between line feeds, carriage returns, and pairs of them."""
     text = "".join(pieces)
-    whole = text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+    whole = (
+        text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+    )
     expected = [line.strip() for line in whole] if text else []
     assert [*iterate_lines((piece.encode() for piece in pieces), 1_000)] == expected
 
@@ -97,7 +99,10 @@ def test_a_robots_txt(text: str, encoding: str) -> None:
     """A rule behind an invisible character is heeded, and a sitemap is found."""
     robots = parse_robots(text.encode(encoding), "https://example.org/robots.txt")
     assert [each.loc for each in robots.sitemaps] == ["https://example.org/s.xml"]
-    assert robots.find_refusal("https://example.org/no/x", "x") is IssueCode.ROBOTS_DISALLOWED
+    assert (
+        robots.find_refusal("https://example.org/no/x", "x")
+        is IssueCode.ROBOTS_DISALLOWED
+    )
     assert robots.can_fetch("https://example.org/yes", "x")
 
 
@@ -114,7 +119,9 @@ def test_a_list_of_sites(encoding: str, tmp_path: Path) -> None:
     report = tmp_path / "report.jsonl"
     done = run("-i", "sites.txt", "--report", str(report), cwd=tmp_path)
     assert done.returncode == 4, done.stderr
-    sites = {json.loads(line)["site"] for line in report.read_text("utf-8").splitlines()}
+    sites = {
+        json.loads(line)["site"] for line in report.read_text("utf-8").splitlines()
+    }
     assert sites == {*names}
 
 

@@ -70,7 +70,12 @@ def test_each_part_has_its_value() -> None:
 
 @pytest.mark.parametrize(
     "make",
-    [copy.copy, copy.deepcopy, attrs.evolve, lambda entry: pickle.loads(pickle.dumps(entry))],  # noqa: S301 (our own)
+    [
+        copy.copy,
+        copy.deepcopy,
+        attrs.evolve,
+        lambda entry: pickle.loads(pickle.dumps(entry)),  # noqa: S301 (our own)
+    ],
     ids=["copy", "deepcopy", "evolve", "pickle"],
 )
 def test_copies_are_equal(make: object) -> None:
@@ -91,7 +96,9 @@ def test_what_was_set_stays() -> None:
 def test_an_attribute_that_nobody_has() -> None:
     """A wrong name is an error that says so, read or unread."""
     for entry in (read_entry(), UrlEntry("https://a.example/")):
-        with pytest.raises(AttributeError, match="'UrlEntry' object has no attribute 'picture'"):
+        with pytest.raises(
+            AttributeError, match="'UrlEntry' object has no attribute 'picture'"
+        ):
             entry.picture  # type: ignore[attr-defined]  # noqa: B018 (it raises)
     assert not hasattr(read_entry(), "_picture")
 

@@ -116,7 +116,11 @@ ROBOTS = robots_of(
     ("path", "usage", "signals"),
     [
         ("/", {"train-ai": False}, {"search": "yes", "ai-train": "no"}),
-        ("/blog/a", {"train-ai": False, "search": False}, {"search": "yes", "ai-train": "no"}),
+        (
+            "/blog/a",
+            {"train-ai": False, "search": False},
+            {"search": "yes", "ai-train": "no"},
+        ),
         ("/caf%c3%a9?x", {"search": True}, {"search": "yes", "ai-train": "no"}),
         ("/café", {"search": True}, {"search": "yes", "ai-train": "no"}),
         ("/a/b.pdf", {"search": False}, {"search": "yes", "ai-train": "no"}),
@@ -135,7 +139,11 @@ def test_the_longest_path_decides_alone(
 
 def test_preferences_belong_to_a_group() -> None:
     """A robot that has a group of its own gets what that group says."""
-    data = robots_of("Content-Usage: search=y") + b"\n\n" + robots_of("Allow: /", agent="NewsBot")
+    data = (
+        robots_of("Content-Usage: search=y")
+        + b"\n\n"
+        + robots_of("Allow: /", agent="NewsBot")
+    )
     robots = parse_robots(data, f"{SITE}/robots.txt")
     assert robots.usage(f"{SITE}/", "OtherBot") == {"search": True}
     assert robots.usage(f"{SITE}/", AGENT) == {}
@@ -145,7 +153,10 @@ def test_preferences_belong_to_a_group() -> None:
     ("headers", "expected"),
     [
         ({"content-usage": "train-ai=n"}, {"train-ai": False}),
-        ({"Content-Usage": "train-ai=n, search=y"}, {"train-ai": False, "search": True}),
+        (
+            {"Content-Usage": "train-ai=n, search=y"},
+            {"train-ai": False, "search": True},
+        ),
         ({"Content-Usage": "train-ai"}, {}),
         ({"X": "train-ai=n"}, {}),
         ({}, {}),
@@ -166,4 +177,7 @@ def test_an_odd_url_has_no_preference(url: str) -> None:
 
 def test_signals_are_given_as_written() -> None:
     """Names and values are lower-case; what has no value is left out."""
-    assert parse_signals("Search=YES,, use = full , x=") == {"search": "yes", "use": "full"}
+    assert parse_signals("Search=YES,, use = full , x=") == {
+        "search": "yes",
+        "use": "full",
+    }

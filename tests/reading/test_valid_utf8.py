@@ -22,8 +22,12 @@ def read(
         events += reader.feed(data[start : start + chunk])
     events += reader.close()
     assert reader.stats.records == reader.stats.delivered + reader.stats.dropped
-    locs = [event.loc.removeprefix(HOST) for event in events if isinstance(event, UrlEntry)]
-    return locs, [(event.code, event.value) for event in events if isinstance(event, Issue)]
+    locs = [
+        event.loc.removeprefix(HOST) for event in events if isinstance(event, UrlEntry)
+    ]
+    return locs, [
+        (event.code, event.value) for event in events if isinstance(event, Issue)
+    ]
 
 
 def write_map(*paths: str, encoding: str = "") -> str:
@@ -81,7 +85,10 @@ def test_a_text_sitemap_is_judged_alike(charset: str) -> None:
 def test_a_feed_is_judged_alike() -> None:
     """A feed of a server that calls everything Latin-1."""
     data = f"<rss><channel><item><link>{HOST}\u00fcber</link></item></channel></rss>".encode()
-    assert read(data, "ISO-8859-1") == (["\u00fcber"], [(IssueCode.ENCODING, "ISO-8859-1")])
+    assert read(data, "ISO-8859-1") == (
+        ["\u00fcber"],
+        [(IssueCode.ENCODING, "ISO-8859-1")],
+    )
 
 
 def test_robots_txt_is_utf8() -> None:
@@ -92,7 +99,9 @@ def test_robots_txt_is_utf8() -> None:
 
 @pytest.mark.parametrize("chunk", CHUNKS[1:])
 @pytest.mark.parametrize("codec", ["utf-8", "cp1252"])
-def test_letters_far_behind_ascii_are_judged_where_they_come(codec: str, chunk: int) -> None:
+def test_letters_far_behind_ascii_are_judged_where_they_come(
+    codec: str, chunk: int
+) -> None:
     """A megabyte of ASCII says nothing, and does not wait."""
     paths = [*("a" * 90 + str(number) for number in range(8_000)), "se\u00f1al"]
     data = write_map(*paths, encoding="windows-1252").encode(codec)
@@ -129,7 +138,8 @@ def test_a_bad_byte_in_much_utf8_spoils_its_record_alone(charset: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "reference", ["&#55356;&#57150;", "&#xD83C;&#xDF3E;", "&#xd83c;&#057150;", "&#055356;&#Xdf3e;"]
+    "reference",
+    ["&#55356;&#57150;", "&#xD83C;&#xDF3E;", "&#xd83c;&#057150;", "&#055356;&#Xdf3e;"],
 )
 def test_two_references_to_halves_are_one_character(reference: str) -> None:
     """JavaScript counts in halves of UTF-16; both spellings, mixed too."""

@@ -149,11 +149,15 @@ for count in (2, 3_000):
 
 
 @pytest.mark.parametrize(("switch", "is_used"), [("off", False), (None, True)])
-def test_the_switch_has_all_records_read_by_the_tree(switch: str | None, *, is_used: bool) -> None:
+def test_the_switch_has_all_records_read_by_the_tree(
+    switch: str | None, *, is_used: bool
+) -> None:
     """`SITEMAPREADER_PATTERNS=off` reads small and large documents, and tries no pattern."""
     variables = {n: v for n, v in os.environ.items() if n != "SITEMAPREADER_PATTERNS"}
     if switch:
         variables["SITEMAPREADER_PATTERNS"] = switch
     words = [sys.executable, "-c", CODE]
-    done = subprocess.run(words, env=variables, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        words, env=variables, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == ["2", str(is_used), "3000", str(is_used)]

@@ -50,7 +50,11 @@ class Collector(Spider):
         self.pages.append([response.url.removeprefix(BASE), callback, lastmod])
 
     def closed(self, reason: str) -> None:
-        stats = {k: v for k, v in self.crawler.stats.get_stats().items() if isinstance(v, int)}
+        stats = {
+            k: v
+            for k, v in self.crawler.stats.get_stats().items()
+            if isinstance(v, int)
+        }
         RESULTS[self.name] = {"pages": self.pages, "stats": stats, "reason": reason}
 
 
@@ -69,7 +73,11 @@ class Ruled(Ours):
     sitemap_alternate_links = True
 
     def sitemap_filter(self, entries: Iterable[Entry]) -> Iterable[Entry]:
-        return (entry for entry in entries if entry.lastmod is None or entry.lastmod.year >= 2026)
+        return (
+            entry
+            for entry in entries
+            if entry.lastmod is None or entry.lastmod.year >= 2026
+        )
 
     def parse_product(self, response: Response) -> None:
         self.collect("product", response)

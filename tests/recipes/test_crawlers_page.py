@@ -40,7 +40,9 @@ def find_block(word: str) -> pages.Block:
     return block
 
 
-async def run_block(word: str, base: str, folder: Path, *changes: tuple[str, str]) -> str:
+async def run_block(
+    word: str, base: str, folder: Path, *changes: tuple[str, str]
+) -> str:
     """Run a block for a site, with a few changes; return what it prints."""
     block = find_block(word)
     for old, new in changes:
@@ -53,13 +55,17 @@ def read_back(printed: str, base: str) -> tuple[int, dict[str, str]]:
     """Return what the plain crawler has printed: how many pages, and which were missed."""
     number, _, missed = printed.partition(" pages; missed: ")
     found: dict[str, str] = ast.literal_eval(missed)
-    return int(number), {loc.replace(pages.SITE, "").replace(base, ""): found[loc] for loc in found}
+    return int(number), {
+        loc.replace(pages.SITE, "").replace(base, ""): found[loc] for loc in found
+    }
 
 
 def make_site(base: str) -> Mapping[str, Page]:
     """Make a site of good pages and of every kind of bad ones, all listed twice."""
     locs = [f"{base}/p/{number}" for number in range(COUNT)]
-    bad = [f"{base}/{name}" for name in ("gone", "private", "hidden", "bomb", "damaged")]
+    bad = [
+        f"{base}/{name}" for name in ("gone", "private", "hidden", "bomb", "damaged")
+    ]
     good = [f"{base}/zipped", f"{base}/moved"]
     return {
         "/robots.txt": f"User-agent: *\nDisallow: /private\nSitemap: {base}/i.xml".encode(),
@@ -80,7 +86,10 @@ def make_site(base: str) -> Mapping[str, Page]:
 async def test_every_page_is_visited_or_missed(tmp_path: Path) -> None:
     """Each page of a site comes once, inflated, or is missed with the reason."""
     async with serve(make_site) as served:
-        shown = ('print(len(visited), "pages', 'print(sum(map(len, visited.values())), "pages')
+        shown = (
+            'print(len(visited), "pages',
+            'print(sum(map(len, visited.values())), "pages',
+        )
         small = ("10_000_000", "10_000")
         printed = await run_block(PLAIN, served.base, tmp_path, small, shown)
     bodies = [f"<p>{number}</p>" for number in (*range(COUNT), 0, "zipped")]
@@ -95,9 +104,9 @@ async def test_every_page_is_visited_or_missed(tmp_path: Path) -> None:
         },
     )
     assert "/private" not in served.requested
-    assert [served.requested.count(f"/p/{number}") for number in range(1, COUNT)] == [1] * (
-        COUNT - 1
-    )
+    assert [served.requested.count(f"/p/{number}") for number in range(1, COUNT)] == [
+        1
+    ] * (COUNT - 1)
     assert served.most_at_once <= 2
 
 
@@ -113,14 +122,19 @@ def make_broken_site(base: str) -> Mapping[str, Page]:
         "/index.xml": index(f"{base}/broken.xml", f"{base}/zipped.xml"),
         "/broken.xml": BROKEN.format(base=base).encode(),
         "/zipped.xml": gzip.compress(urlset(*(base + path for path in zipped))),
-        **dict.fromkeys(["/a", "/caf%C3%A9", "/café", "/last", *zipped], b"<p>A page.</p>"),
+        **dict.fromkeys(
+            ["/a", "/caf%C3%A9", "/café", "/last", *zipped], b"<p>A page.</p>"
+        ),
     }
 
 
 @pytest.mark.slow
 async def test_crawlee_requests_all_that_is_listed(tmp_path: Path) -> None:
     """Every URL of a walk is requested once, with its fields; one that is none is an Issue."""
-    counts = ('"complete:", entries.report.complete', "*map(str, entries.report.counts)")
+    counts = (
+        '"complete:", entries.report.complete',
+        "*map(str, entries.report.counts)",
+    )
     async with serve(make_broken_site) as served:
         printed = await run_block(CRAWLEE, served.base, tmp_path, counts, QUIET)
     *visited, last = printed.splitlines()

@@ -57,7 +57,9 @@ class Web:
     def publish(self, *names: str, count: int = 0) -> list[str]:
         """Have the site list URLs, in sitemaps of 5,000; return them."""
         locs = [f"{self.base}/{name}" for name in (*names, *map(str, range(count)))]
-        self.pages = {place: page for place, page in self.pages.items() if len(place) > 2}
+        self.pages = {
+            place: page for place, page in self.pages.items() if len(place) > 2
+        }
         self.pages |= {f"/{name}": b"A page" for name in names}
         parts = [locs[start : start + 5_000] for start in range(0, len(locs), 5_000)]
         for number, part in enumerate(parts):
@@ -72,7 +74,9 @@ class Web:
             "options": OPTIONS,
             "submit_all": True,
         }
-        return await submit_changes(f"{self.base}/", state=db, key=KEY, **given | arguments)
+        return await submit_changes(
+            f"{self.base}/", state=db, key=KEY, **given | arguments
+        )
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         await self._tell()
@@ -98,7 +102,9 @@ class Web:
             if status in (200, 202):
                 self.accepted += sent["urlList"]
                 await self._tell()
-            return web.Response(status=status or 200, headers={"Location": "http://127.0.0.2/"})
+            return web.Response(
+                status=status or 200, headers={"Location": "http://127.0.0.2/"}
+            )
 
     async def _tell(self) -> None:
         if self.on_request is not None:
@@ -123,7 +129,9 @@ async def site() -> AsyncIterator[Web]:
 # -- what is submitted
 
 
-async def test_new_changed_and_gone(site: Web, db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_new_changed_and_gone(
+    site: Web, db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first call submits everything, the next ones what differs, a calm one nothing."""
     days: list[tuple[list[str], str, dict[str, int]]] = [
         (["a", "b", "c"], "abc", {"new": 3}),
@@ -146,14 +154,20 @@ async def test_new_changed_and_gone(site: Web, db: Path, monkeypatch: pytest.Mon
 
 async def test_a_request_is_what_the_protocol_wants(site: Web, db: Path) -> None:
     """Host, key, its place and URLs that are escaped, without passwords and fragments."""
-    odd = [f"{site.base}/ü x?q=ä#top", f"http://me:secret@{site.host}/z", f"{site.base}/%2f"]
+    odd = [
+        f"{site.base}/ü x?q=ä#top",
+        f"http://me:secret@{site.host}/z",
+        f"{site.base}/%2f",
+    ]
     site.pages["/sitemap.xml"] = urlset(*odd, "http://[::1/none")
     site.answers = [202]
     done = await site.submit(db)
     (sent,) = site.requests
     assert (sent["host"], sent["key"]) == (site.host, KEY)
     assert sent["keyLocation"] == f"{site.base}/{KEY}.txt"
-    assert all(url.isascii() and " " not in url and "#" not in url for url in sent["urlList"])
+    assert all(
+        url.isascii() and " " not in url and "#" not in url for url in sent["urlList"]
+    )
     assert "secret" not in json.dumps(sent)
     assert (done.counts, done.requests) == ({"new": 3, "unusable": 1}, {202: 1})
 
@@ -176,15 +190,23 @@ async def test_several_hosts(site: Web, db: Path) -> None:
     async with serve() as other:
         port = int(other.base.rpartition(":")[2])
         options = attrs.evolve(OPTIONS, allow_ports=(port,))
-        locs = [f"{base}/{number}" for number in range(4) for base in (site.base, other.base)]
+        locs = [
+            f"{base}/{number}"
+            for number in range(4)
+            for base in (site.base, other.base)
+        ]
         site.pages["/sitemap.xml"] = urlset(*locs)
         key = other.pages.pop(f"/{KEY}.txt")
-        with pytest.raises(IndexNowError, match=f"{other.host}: .*cannot be fetched") as raised:
+        with pytest.raises(
+            IndexNowError, match=f"{other.host}: .*cannot be fetched"
+        ) as raised:
             await site.submit(db, options=options)
         assert (raised.value.host, raised.value.status) == (other.host, 404)
         assert raised.value.submission.counts == {"new": 4}
         other.pages[f"/{KEY}.txt"] = f"{site.base}/{KEY}.txt"
-        with pytest.raises(IndexNowError, match=f"{other.host}: .*redirects to another host"):
+        with pytest.raises(
+            IndexNowError, match=f"{other.host}: .*redirects to another host"
+        ):
             await site.submit(db, options=options)
         other.pages[f"/{KEY}.txt"] = key
         shown: list[str] = []
@@ -195,13 +217,16 @@ async def test_several_hosts(site: Web, db: Path) -> None:
         assert (await site.submit(db, options=options)).counts == {}
     requests = [(sent["host"], sent["urlList"]) for sent in site.requests]
     assert requests == [
-        (each.host, [loc for loc in locs if loc.startswith(each.base)]) for each in (site, other)
+        (each.host, [loc for loc in locs if loc.startswith(each.base)])
+        for each in (site, other)
     ]
 
 
 @pytest.mark.parametrize("refusing", [0, 1])
 @pytest.mark.parametrize("status", [403, 422, 400])
-async def test_a_host_that_is_refused(site: Web, db: Path, refusing: int, status: int) -> None:
+async def test_a_host_that_is_refused(
+    site: Web, db: Path, refusing: int, status: int
+) -> None:
     """The service refuses one host of two, of which either may be the site's own; all arrives."""
     async with serve() as other:
         port = int(other.base.rpartition(":")[2])
@@ -225,8 +250,12 @@ async def test_a_host_that_is_refused(site: Web, db: Path, refusing: int, status
 async def test_a_service_that_is_down(site: Web, db: Path, status: int) -> None:
     """A service that is down, or asks to wait, gets no request for another host; all waits."""
     async with serve() as other:
-        options = attrs.evolve(OPTIONS, allow_ports=(int(other.base.rpartition(":")[2]),))
-        site.pages["/sitemap.xml"] = urlset(f"{site.base}/a", f"{other.base}/a", f"{site.base}/b")
+        options = attrs.evolve(
+            OPTIONS, allow_ports=(int(other.base.rpartition(":")[2]),)
+        )
+        site.pages["/sitemap.xml"] = urlset(
+            f"{site.base}/a", f"{other.base}/a", f"{site.base}/b"
+        )
         site.answers = [status]
         with pytest.raises(IndexNowError) as raised:
             await site.submit(db, options=options)
@@ -237,7 +266,8 @@ async def test_a_service_that_is_down(site: Web, db: Path, status: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "stranger", ["http://127.0.0.2:{port}", "http://stranger.test:{port}", "http://[::1]:{port}"]
+    "stranger",
+    ["http://127.0.0.2:{port}", "http://stranger.test:{port}", "http://[::1]:{port}"],
 )
 async def test_strangers_never_see_the_key(site: Web, db: Path, stranger: str) -> None:
     """URLs of other sites are counted, and neither submitted nor told the key."""
@@ -249,8 +279,12 @@ async def test_strangers_never_see_the_key(site: Web, db: Path, stranger: str) -
     async with serve() as other:
         base = stranger.format(port=other.base.rpartition(":")[2])
         other.on_request = note
-        site.pages["/sitemap.xml"] = urlset(f"{base}/x", f"{site.base}/a", f"{base}/{KEY}")
-        code, _, said = await submit(site, db, "--all", "--allow-network", "127.0.0.0/8")
+        site.pages["/sitemap.xml"] = urlset(
+            f"{base}/x", f"{site.base}/a", f"{base}/{KEY}"
+        )
+        code, _, said = await submit(
+            site, db, "--all", "--allow-network", "127.0.0.0/8"
+        )
     assert (code, site.accepted, asked) == (0, [f"{site.base}/a"], [])
     assert "skipped 2 URLs of other sites" in said
     done = await site.submit(db)
@@ -276,13 +310,21 @@ async def test_a_key_that_is_not_there(
     locs = site.publish("a", "b")
     good = dict(site.pages)
     site.pages[f"/{KEY}.txt"] = page
-    with pytest.raises(IndexNowError, match=rf"/{KEY}\.txt .*{said}.*: put a file there") as raised:
+    with pytest.raises(
+        IndexNowError, match=rf"/{KEY}\.txt .*{said}.*: put a file there"
+    ) as raised:
         await site.submit(db)
-    assert (raised.value.host, raised.value.status, site.requests) == (site.host, status, [])
+    assert (raised.value.host, raised.value.status, site.requests) == (
+        site.host,
+        status,
+        [],
+    )
     code, _, shown = await submit(site, db)
     assert (code, str(raised.value) in shown) == (1 if status else 4, True)
     site.pages = good
-    await site.submit(db, submit_all=False)  # it was stopped while it submitted, and goes on
+    await site.submit(
+        db, submit_all=False
+    )  # it was stopped while it submitted, and goes on
     assert sorted(site.accepted) == locs
 
 
@@ -293,12 +335,20 @@ SLOW = [pytest.param(status, marks=pytest.mark.slow) for status in (503, 301, 0)
 
 
 @pytest.mark.parametrize("status", [403, *SLOW])
-async def test_what_was_not_acknowledged_is_sent_again(site: Web, db: Path, status: int) -> None:
+async def test_what_was_not_acknowledged_is_sent_again(
+    site: Web, db: Path, status: int
+) -> None:
     """A refusal ends the run at once, in words; then all comes, one request at most twice."""
     locs = site.publish(count=15_000)
     site.answers = [200, status]
-    words = indexnow.WORDS.get(status, "run it again later: these URLs are submitted again")
-    said = f"the service returned {status}: {words}" if status else f"no response .*: {words}"
+    words = indexnow.WORDS.get(
+        status, "run it again later: these URLs are submitted again"
+    )
+    said = (
+        f"the service returned {status}: {words}"
+        if status
+        else f"no response .*: {words}"
+    )
     with pytest.raises(IndexNowError, match=said) as raised:
         await site.submit(db)
     assert isinstance(raised.value, SitemapReaderError)
@@ -333,7 +383,9 @@ def write_order(site: Web, db: Path) -> list[str]:
     return [*given, "--endpoint", f"{site.base}/indexnow", "-m", "5"]
 
 
-async def submit(site: Web, db: Path, *words: str, code: str = "") -> tuple[int, str, str]:
+async def submit(
+    site: Web, db: Path, *words: str, code: str = ""
+) -> tuple[int, str, str]:
     """Run it to its end; return its code and what it printed."""
     given = (*write_order(site, db), *words)
     done = await asyncio.to_thread(run_code, code, db.parent, *given)
@@ -357,7 +409,9 @@ async def test_the_shell(site: Web, db: Path) -> None:
     code, printed, said = await submit(site, db)
     assert (code, printed, site.accepted) == (0, "", [f"{site.base}/c"])
     assert "\nsitemapreader: submitted: 1 new or changed URL, 0 gone\n" in said
-    assert "1 request with status 202: accepted; the service still checks the key" in said
+    assert (
+        "1 request with status 202: accepted; the service still checks the key" in said
+    )
     await asyncio.to_thread(db.unlink)
     code, printed, said = await submit(site, db, "--dry-run")
     assert "first run: 2 URLs would be recorded" in said
@@ -380,7 +434,14 @@ def test_what_cannot_be_meant(
     """A key or an endpoint that is none is refused before anything is fetched."""
     if content is not None:
         (tmp_path / "key.txt").write_text(content)
-    given = ["--state", "site.db", "--key-file", "key.txt", "http://127.0.0.1:9/", *words]
+    given = [
+        "--state",
+        "site.db",
+        "--key-file",
+        "key.txt",
+        "http://127.0.0.1:9/",
+        *words,
+    ]
     done = run("submit", *given, cwd=tmp_path)
     assert (done.returncode, (tmp_path / "site.db").exists()) == (2, False)
     assert said in done.stderr
@@ -433,10 +494,14 @@ async def test_kills(site: Web, tmp_path: Path) -> None:
         site.accepted, site.requests = [], []
         killer = Killer(number + 3 if number else 0)
         site.on_request = killer.note
-        killer.process = process = start(*write_order(site, db), code=SMALL_REQUESTS, **nowhere)
+        killer.process = process = start(
+            *write_order(site, db), code=SMALL_REQUESTS, **nowhere
+        )
         code = await asyncio.to_thread(process.wait, 60)
         assert code == (-signal.SIGKILL if number else 0)
-        async with site.serving:  # a request of the process that was killed may still be read
+        async with (
+            site.serving
+        ):  # a request of the process that was killed may still be read
             pass
         total, site.on_request = total or killer.events, None
         assert (await submit(site, db, code=SMALL_REQUESTS))[0] == 0

@@ -24,13 +24,19 @@ def test_every_option_that_is_named_exists() -> None:
     }
     assert len(named) >= 8
     for kind, name in named:
-        assert name in {field.name for field in getattr(sitemapreader, kind).__attrs_attrs__}
+        assert name in {
+            field.name for field in getattr(sitemapreader, kind).__attrs_attrs__
+        }
 
 
 def test_the_recipes_are_listed() -> None:
     """The table of recipes in the package's docstring has each module, and none that is not."""
-    listed = set(re.findall(r"^\| `recipes\.(\w+)`", sitemapreader_recipes_doc(), re.MULTILINE))
-    modules = {path.stem for path in (package.PACKAGE / "recipes").glob("*.py")} - {"__init__"}
+    listed = set(
+        re.findall(r"^\| `recipes\.(\w+)`", sitemapreader_recipes_doc(), re.MULTILINE)
+    )
+    modules = {path.stem for path in (package.PACKAGE / "recipes").glob("*.py")} - {
+        "__init__"
+    }
     assert listed == modules
 
 
@@ -46,6 +52,10 @@ def test_a_missing_extra_is_named() -> None:
         "except ImportError as error:\n    print(error)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=60, check=True
+        [sys.executable, "-c", code],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=True,
     )
     assert "the extra `scrapy` brings it" in done.stdout

@@ -27,9 +27,7 @@ if find_spec("scrapy") is None:  # not imported: each worker would, and none nee
     pytest.skip("no scrapy: pip install .[scrapy]", allow_module_level=True)
 
 SECONDS = 90
-NAMESPACES = (
-    'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:x="http://www.w3.org/1999/xhtml"'
-)
+NAMESPACES = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:x="http://www.w3.org/1999/xhtml"'
 BROKEN = """\
   <?xml version="1.0"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
@@ -65,7 +63,11 @@ class Crawled:
     @property
     def issues(self) -> dict[str, int]:
         prefix = "sitemapreader/issues/"
-        return {k.removeprefix(prefix): v for k, v in self.stats.items() if k.startswith(prefix)}
+        return {
+            k.removeprefix(prefix): v
+            for k, v in self.stats.items()
+            if k.startswith(prefix)
+        }
 
 
 class Site:
@@ -75,7 +77,9 @@ class Site:
         self.base = ""
         self.requested: list[str] = []
         self._documents: dict[str, bytes] = {}
-        self._faults: dict[str, Callable[[web.Request], Awaitable[web.StreamResponse]]] = {
+        self._faults: dict[
+            str, Callable[[web.Request], Awaitable[web.StreamResponse]]
+        ] = {
             "/gone.xml": self.gone,
             "/slow.xml": self.slow,
             "/cut.xml": self.cut,
@@ -108,7 +112,9 @@ class Site:
             "/posts.xml": urlset(f"{base}/post/1"),
             "/many.xml": urlset(*(f"{base}/many/{number}" for number in range(2_000))),
             "/huge.xml": urlset(*(f"{base}/huge/{number}" for number in range(70_000))),
-            "/large.xml": urlset(*(f"{base}/large/{number}" for number in range(2_000))),
+            "/large.xml": urlset(
+                *(f"{base}/large/{number}" for number in range(2_000))
+            ),
         }
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -178,7 +184,9 @@ async def crawl(site: Site, folder: Path, *spiders: str) -> dict[str, Crawled]:
     assert {result["reason"] for result in results.values()} == {"finished"}, text
     return {
         name: Crawled(
-            pages=sorted((path, callback, date) for path, callback, date in result["pages"]),
+            pages=sorted(
+                (path, callback, date) for path, callback, date in result["pages"]
+            ),
             stats=result["stats"],
             log="\n".join(line for line in text.splitlines() if f"[{name}]" in line),
             requested=site.requested[requested_before:],
@@ -189,7 +197,15 @@ async def crawl(site: Site, folder: Path, *spiders: str) -> dict[str, Crawled]:
 
 BROKEN_PAGES = {"/a?x=1&y=2", "/relative", "/caf%C3%A9", "/last"}
 PAGES = BROKEN_PAGES | {"/z1", "/z2", "/t1", "/t2", "/f1", "/d1", "/p1"}
-LOST = ["body-cut", "connect", "http-status", "invalid-url", "no-sitemap", "timeout", "too-large"]
+LOST = [
+    "body-cut",
+    "connect",
+    "http-status",
+    "invalid-url",
+    "no-sitemap",
+    "timeout",
+    "too-large",
+]
 EXPECTED: dict[str, tuple[set[str], dict[str, int] | None, dict[str, int]]] = {
     "ours": (
         PAGES,
@@ -270,7 +286,10 @@ def test_what_was_wrong_is_in_the_log(crawled: dict[str, Crawled]) -> None:
     assert "/broken.xml, line 5: " in template
     assert any(line.startswith("WARNING: bare-ampersand <") for line in lines)
     assert any(line.startswith("INFO: leading-bytes: ") for line in lines)
-    assert any(re.match("[A-Z]+: relative-loc: .*/robots.txt, line 3: ", line) for line in lines)
+    assert any(
+        re.match("[A-Z]+: relative-loc: .*/robots.txt, line 3: ", line)
+        for line in lines
+    )
 
 
 def test_pages_come_before_the_sitemap_is_read(crawled: dict[str, Crawled]) -> None:

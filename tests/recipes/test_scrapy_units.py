@@ -36,7 +36,9 @@ class Shop(SitemapReaderSpider):
         """Take a page."""
 
 
-async def list_requests(spider: SitemapReaderSpider, body: bytes, **how: Any) -> list[str]:
+async def list_requests(
+    spider: SitemapReaderSpider, body: bytes, **how: Any
+) -> list[str]:
     """Give a body to the callback of the spider's first request; return what it requests."""
     requests: list[Any] = [each async for each in spider.start()]
     (request,) = requests
@@ -75,7 +77,9 @@ async def test_a_plain_response_is_enough(
 
 async def test_a_robots_txt_is_as_easy() -> None:
     """Its callback gives requests for the sitemaps that it lists."""
-    spider = type("Robots", (Shop,), {"sitemap_urls": ["https://example.org/robots.txt"]})()
+    spider = type(
+        "Robots", (Shop,), {"sitemap_urls": ["https://example.org/robots.txt"]}
+    )()
     assert await list_requests(spider, f"Sitemap: {TOP}".encode()) == [TOP]
 
 
@@ -103,7 +107,9 @@ async def test_the_settings_of_scrapy_are_limits(
     assert ("sitemapreader/issues/too-large" in counts) == (not is_whole)
 
 
-@pytest.mark.parametrize(("most", "is_told"), [(100, True), (0, False), (99_999, False)])
+@pytest.mark.parametrize(
+    ("most", "is_told"), [(100, True), (0, False), (99_999, False)]
+)
 async def test_a_large_sitemap_is_logged(
     most: int, caplog: pytest.LogCaptureFixture, *, is_told: bool
 ) -> None:

@@ -43,7 +43,10 @@ class Site:
     async def answer(self, request: web.Request) -> web.Response:
         name, base = request.path[1:], f"http://{request.host}"
         if name == "sitemap.xml":
-            days = ((f"{base}/{each}", f"2026-01-{self.versions[each]:02}") for each in self.listed)
+            days = (
+                (f"{base}/{each}", f"2026-01-{self.versions[each]:02}")
+                for each in self.listed
+            )
             return web.Response(body=urlset(*days))
         if name == "robots.txt" or (self.trouble is None and name not in self.versions):
             return web.Response(status=404)
@@ -51,7 +54,9 @@ class Site:
         title = "Maintenance" if self.trouble else name
         head = f"<html><head><title>{title}</title></head>"
         body = f"{head}<body><nav>Home</nav><article><h1>{title}</h1><p>{text}</p></article></body>"
-        return web.Response(status=status, text=f"{body}</html>", content_type="text/html")
+        return web.Response(
+            status=status, text=f"{body}</html>", content_type="text/html"
+        )
 
 
 def load_page(base: str) -> dict[str, Any]:
@@ -80,14 +85,19 @@ async def test_days_of_a_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     async with listen(site.answer) as base:
         page = load_page(base)
 
-        async def live(*changed: str, trouble: tuple[int, str] | None = None) -> set[str]:
+        async def live(
+            *changed: str, trouble: tuple[int, str] | None = None
+        ) -> set[str]:
             """Let a day pass; return the pages whose text in the index is today's."""
             for name in changed:
                 site.versions[name] += 1
             site.trouble = trouble
             clock.now += DAY
             await asyncio.to_thread(lambda: asyncio.run(page["update"](f"{base}/")))
-            index = {url.removeprefix(f"{base}/"): text for url, text in page["index"].items()}
+            index = {
+                url.removeprefix(f"{base}/"): text
+                for url, text in page["index"].items()
+            }
             assert site.versions.keys() <= index.keys()
             assert not any("back soon" in text for text in index.values())
             return {name for name in site.versions if site.write(name) in index[name]}
@@ -100,7 +110,10 @@ async def test_days_of_a_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         }
         assert await live() == {*names}
         assert await live("crane", trouble=maintenance) == {*names} - {"crane"}
-        assert await live("dunlin", trouble=(503, "down")) == {*names} - {"crane", "dunlin"}
+        assert await live("dunlin", trouble=(503, "down")) == {*names} - {
+            "crane",
+            "dunlin",
+        }
         assert await live() == {*names}
         site.listed -= {"egret", "finch"}
         del site.versions["finch"]

@@ -67,7 +67,15 @@ class ClusterFaults:
     def start(self, workers: int = 2, **faults: str) -> subprocess.Popen[bytes]:
         """Start the client with its cluster, in which some hosts are faults."""
         return subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-c", DRIVER, str(self.output), str(workers)],
+            [
+                sys.executable,
+                "-W",
+                "ignore",
+                "-c",
+                DRIVER,
+                str(self.output),
+                str(workers),
+            ],
             env=make_environment(**faults),
             stderr=subprocess.DEVNULL,  # Dask tells of every worker that dies
         )
@@ -118,6 +126,8 @@ def _list_workers(client: int) -> list[int]:
     """Return the worker processes below a client."""
     try:
         children = psutil.Process(client).children(recursive=True)
-        return [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
+        return [
+            child.pid for child in children if "spawn_main" in " ".join(child.cmdline())
+        ]
     except psutil.Error:
         return []

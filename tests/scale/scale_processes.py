@@ -34,7 +34,9 @@ def install() -> None:
     replace_request(os.environ.get("SCALE_BOMB", ""), os.environ.get("SCALE_TRAP", ""))
 
 
-def replace_request(bomb: str = "", trap: str = "", replace: Callable[..., None] = setattr) -> None:
+def replace_request(
+    bomb: str = "", trap: str = "", replace: Callable[..., None] = setattr
+) -> None:
     """Let each request say which process and event loop makes it.
 
     Die at a host that is a bomb. Stop at one that is a trap, where something is to come then.
@@ -56,7 +58,9 @@ def replace_request(bomb: str = "", trap: str = "", replace: Callable[..., None]
             time.sleep(10)  # noqa: ASYNC251 (what stops the loop is tested)
         headers = given.get("headers") or {}
         loop = id(asyncio.get_running_loop())
-        given["headers"] = dict(headers) | {"User-Agent": f"worker/{os.getpid()}-{loop}"}
+        given["headers"] = dict(headers) | {
+            "User-Agent": f"worker/{os.getpid()}-{loop}"
+        }
         return await request(self, method, url, **given)
 
     replace(ClientSession, "_request", send)

@@ -45,7 +45,9 @@ class WebServer:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request("GET", path)
-            answer: dict[str, dict[str, int]] = json.loads(connection.getresponse().read())
+            answer: dict[str, dict[str, int]] = json.loads(
+                connection.getresponse().read()
+            )
         finally:
             connection.close()
         return answer
@@ -101,7 +103,9 @@ def read_statuses(output: Path, run: str, partitions: int) -> dict[str, dict[str
     return rows
 
 
-def check_first_day(output: Path, run: str, partitions: int, numbers: Iterable[int]) -> None:
+def check_first_day(
+    output: Path, run: str, partitions: int, numbers: Iterable[int]
+) -> None:
     """Compare a first run, host by host, with the truth."""
     numbers = list(numbers)
     statuses = read_statuses(output, run, partitions)
@@ -114,7 +118,9 @@ def check_first_day(output: Path, run: str, partitions: int, numbers: Iterable[i
         assert urls[0] == statuses[site]["entries"], (site, urls, statuses[site])
         assert urls[0] == urls[1], f"{site} has rows twice"
         if kind == "good":
-            assert (status, urls[0]) == ("complete", scale_web.count_urls(number)), statuses[site]
+            assert (status, urls[0]) == ("complete", scale_web.count_urls(number)), (
+                statuses[site]
+            )
         elif kind == "none":
             assert (status, urls[0]) == ("none", 0), statuses[site]
         else:
@@ -123,7 +129,10 @@ def check_first_day(output: Path, run: str, partitions: int, numbers: Iterable[i
 
 def _count(table: pa.Table) -> dict[str, tuple[int, int]]:
     """Return how many rows, and how many different URLs, each site has."""
-    grouped = table.group_by("site").aggregate([("loc", "count"), ("loc", "count_distinct")])
+    grouped = table.group_by("site").aggregate(
+        [("loc", "count"), ("loc", "count_distinct")]
+    )
     return {
-        row["site"]: (row["loc_count"], row["loc_count_distinct"]) for row in grouped.to_pylist()
+        row["site"]: (row["loc_count"], row["loc_count_distinct"])
+        for row in grouped.to_pylist()
     }

@@ -16,7 +16,16 @@ from collections import Counter, defaultdict
 from functools import lru_cache
 from hashlib import blake2b
 
-POISON = ("hang", "error-500", "endless", "broken-gzip", "loop", "reset", "garbage", "drip")
+POISON = (
+    "hang",
+    "error-500",
+    "endless",
+    "broken-gzip",
+    "loop",
+    "reset",
+    "garbage",
+    "drip",
+)
 """What one host of a hundred does."""
 URLS_PER_CHILD = 10_000
 MAX_URLS = 20_000
@@ -25,7 +34,9 @@ _URLSET = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
 
 def _draw(what: str, number: int) -> int:
     """Return 32 bits that depend on nothing but these."""
-    return int.from_bytes(blake2b(f"{what}{number}".encode(), digest_size=4).digest(), "big")
+    return int.from_bytes(
+        blake2b(f"{what}{number}".encode(), digest_size=4).digest(), "big"
+    )
 
 
 def name_host(number: int) -> str:
@@ -85,7 +96,9 @@ def make_sitemap(number: int, part: int, changed: bool) -> bytes:
         for each in range(begin, end)
     ]
     if changed and begin == 0:
-        rows.append(f"<url><loc>http://{host}/new</loc><lastmod>2026-02-02</lastmod></url>\n")
+        rows.append(
+            f"<url><loc>http://{host}/new</loc><lastmod>2026-02-02</lastmod></url>\n"
+        )
     return f"{_URLSET}{''.join(rows)}</urlset>".encode()
 
 
@@ -93,7 +106,9 @@ def make_index(number: int) -> bytes:
     """Return the index of a large host."""
     children = range(-(-count_urls(number) // URLS_PER_CHILD))
     host = name_host(number)
-    rows = "".join(f"<sitemap><loc>http://{host}/s{each}.xml</loc></sitemap>" for each in children)
+    rows = "".join(
+        f"<sitemap><loc>http://{host}/s{each}.xml</loc></sitemap>" for each in children
+    )
     name = "sitemapindex"
     return f"<{name}{_URLSET.removeprefix('<urlset')}{rows}</{name}>".encode()
 
@@ -169,7 +184,10 @@ class Connection(asyncio.Protocol):
             self._control(target)
             return
         host, _, path = target.removeprefix("http://").partition("/")
-        headers = {key.lower(): value for key, _, value in (line.partition(": ") for line in lines)}
+        headers = {
+            key.lower(): value
+            for key, _, value in (line.partition(": ") for line in lines)
+        }
         number = find_number(host)
         self._at = (host.split(".", 1)[1], headers.get("user-agent", ""))
         self._web.enter(*self._at)
@@ -177,7 +195,9 @@ class Connection(asyncio.Protocol):
             self._web.latency, self._answer, number, host, f"/{path}", headers
         )
 
-    def _answer(self, number: int, host: str, path: str, headers: dict[str, str]) -> None:
+    def _answer(
+        self, number: int, host: str, path: str, headers: dict[str, str]
+    ) -> None:
         if self._transport.is_closing():
             return
         kind = find_kind(number)
@@ -216,13 +236,18 @@ class Connection(asyncio.Protocol):
 
     def _poison(self, kind: str, host: str) -> None:
         if kind == "garbage":
-            self._send(200, random.Random(7).randbytes(3_000), "Content-Type: application/xml\r\n")
+            self._send(
+                200,
+                random.Random(7).randbytes(3_000),
+                "Content-Type: application/xml\r\n",
+            )
         elif kind == "broken-gzip":
             rows = f"<url><loc>http://{host}/lost</loc></url>" * 500
             self._send(200, gzip.compress(f"{_URLSET}{rows}".encode(), mtime=0)[:90])
         else:
             self._transport.write(
-                b"HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\n\r\n" + _URLSET.encode()
+                b"HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\n\r\n"
+                + _URLSET.encode()
             )
             self._forever = asyncio.ensure_future(self._send_forever(kind, host))
 
@@ -234,7 +259,9 @@ class Connection(asyncio.Protocol):
                 await asyncio.sleep(0.5)
             else:
                 urls = range(sent, sent + 300)
-                rows = (f"<url><loc>http://{host}/e/{each}</loc></url>\n" for each in urls)
+                rows = (
+                    f"<url><loc>http://{host}/e/{each}</loc></url>\n" for each in urls
+                )
                 self._transport.write("".join(rows).encode())
                 sent += 300
                 await asyncio.sleep(0.005)
@@ -255,7 +282,9 @@ class Connection(asyncio.Protocol):
         web = self._web
         if path.startswith("/day/"):
             web.day = int(path[5:])
-        answer = {name: getattr(web, name) for name in ("counts", "clashes", "asked", "most")}
+        answer = {
+            name: getattr(web, name) for name in ("counts", "clashes", "asked", "most")
+        }
         self._send(200, json.dumps(answer).encode())
 
 

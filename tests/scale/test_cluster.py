@@ -42,7 +42,9 @@ def test_whatever_dies_loses_nothing(web: WebServer, tmp_path: Path) -> None:
     good, trap, bomb = [0, 1, 2, 3, 5], 4, 418
     assert scale_web.find_kind(bomb) == "hang"  # the client dies while it is waited for
     patient = ScaleOptions(fetch=FetchOptions(proxy=web.make_options().fetch.proxy))
-    faults = ClusterFaults(web, tmp_path, [*good, trap, bomb], partitions=4, options=patient)
+    faults = ClusterFaults(
+        web, tmp_path, [*good, trap, bomb], partitions=4, options=patient
+    )
     client = faults.start(workers=1)
     wait_until(lambda: status(str(tmp_path)).committed == 3)
     wait_until(lambda: "d418.com" in web.ask("/")["asked"])
@@ -110,5 +112,7 @@ def test_a_stranger_cannot_use_the_cluster() -> None:
         assert all(place.startswith("tls://127.0.0.1:") for place in places)
         for kind in ("plain", "own certificate", "no certificate"):
             words = [sys.executable, "-c", STRANGER, places[0], kind]
-            done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+            done = subprocess.run(
+                words, capture_output=True, text=True, check=False, timeout=60
+            )
             assert done.stdout.startswith("refused"), (kind, done.stdout, done.stderr)

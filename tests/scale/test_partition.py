@@ -68,10 +68,16 @@ def first_day(web: WebServer) -> None:
 
 
 def begin(
-    web: WebServer, output: Path, numbers: range = FEW, partitions: int = 2, **given: float
+    web: WebServer,
+    output: Path,
+    numbers: range = FEW,
+    partitions: int = 2,
+    **given: float,
 ) -> ScaleRun:
     sites = [scale_web.name_site(number) for number in numbers]
-    return begin_run(str(output), sites, web.make_options(**given), partitions=partitions)
+    return begin_run(
+        str(output), sites, web.make_options(**given), partitions=partitions
+    )
 
 
 def begin_tries(output: Path, run: ScaleRun) -> None:
@@ -96,7 +102,9 @@ def test_rows_and_statuses_are_the_truth(web: WebServer, tmp_path: Path) -> None
     assert not list((tmp_path / run.folder).rglob("*.part"))
 
 
-def test_the_days_after_deliver_only_what_changed(web: WebServer, tmp_path: Path) -> None:
+def test_the_days_after_deliver_only_what_changed(
+    web: WebServer, tmp_path: Path
+) -> None:
     """A day without changes has no rows; then come new and changed URLs, as many as there are."""
     numbers = range(30)
     read_all(tmp_path, begin(web, tmp_path, numbers))
@@ -105,7 +113,9 @@ def test_the_days_after_deliver_only_what_changed(web: WebServer, tmp_path: Path
     assert read_rows(tmp_path, second.folder) is None
     good = [each for each in numbers if scale_web.find_kind(each) == "good"]
     statuses = read_statuses(tmp_path, second.folder, 2)
-    assert {statuses[scale_web.name_site(each)]["status"] for each in good} == {"unchanged"}
+    assert {statuses[scale_web.name_site(each)]["status"] for each in good} == {
+        "unchanged"
+    }
     web.ask("/day/1")
     third = begin_run(str(tmp_path), None, web.make_options())
     read_all(tmp_path, third)
@@ -147,17 +157,23 @@ def test_a_few_sitemaps_of_many_hosts(
             assert row["not_before"] or row["due"] >= now
             assert row["waiting"] or row["not_before"]
             same = row.keys() - {"read", "waiting", "due"}
-            assert {name: row[name] for name in same} == {name: known[name] for name in same}
+            assert {name: row[name] for name in same} == {
+                name: known[name] for name in same
+            }
 
 
-def test_urls_that_are_gone_have_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_urls_that_are_gone_have_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The last records, by the query of the docs, are what is listed: a URL may come back."""
     today = listed = ""
 
     async def answer(request: Request) -> Response:
         if request.path != "/sitemap.xml" or not today:
             return Response(status=404 if today else 500)
-        records = (f"<url><loc>http://{request.host}/{n}</loc></url>" for n in today.split())
+        records = (
+            f"<url><loc>http://{request.host}/{n}</loc></url>" for n in today.split()
+        )
         return Response(text=f'<urlset xmlns="{NAMESPACE}">{"".join(records)}</urlset>')
 
     monkeypatch.chdir(tmp_path)
@@ -165,9 +181,18 @@ def test_urls_that_are_gone_have_rows(tmp_path: Path, monkeypatch: pytest.Monkey
     (block,) = pages.blocks(package.ROOT / "docs" / "scale.md", "sql")
     with serving(answer) as urls:
         ports = (int(urls[0].rpartition(":")[2]),)
-        fetch = FetchOptions(allow_ports=ports, allow_networks=("127.0.0.0/8",), max_attempts=1)
+        fetch = FetchOptions(
+            allow_ports=ports, allow_networks=("127.0.0.0/8",), max_attempts=1
+        )
         clock = SetClock(monkeypatch, time.time())
-        days = [("1 2 3 4", 0), ("2 3 5", 0), ("2 3 5", 2), ("", 0), ("3 4 5", 0), ("3 4 5", 1)]
+        days = [
+            ("1 2 3 4", 0),
+            ("2 3 5", 0),
+            ("2 3 5", 2),
+            ("", 0),
+            ("3 4 5", 0),
+            ("3 4 5", 1),
+        ]
         for today, removed in days:
             clock.now += DAY
             is_settled, listed = today in ("", listed), today or listed
@@ -179,7 +204,9 @@ def test_urls_that_are_gone_have_rows(tmp_path: Path, monkeypatch: pytest.Monkey
             table = read_rows(output, begun.folder)
             assert (table.num_rows if table else 0) == row["entries"] + removed
             duckdb.execute(block.code)
-            locs = duckdb.execute("SELECT loc FROM 'latest.parquet' ORDER BY loc").fetchall()
+            locs = duckdb.execute(
+                "SELECT loc FROM 'latest.parquet' ORDER BY loc"
+            ).fetchall()
             if is_settled:
                 assert locs == [(f"{urls[0]}/{name}",) for name in listed.split()]
 
@@ -193,16 +220,26 @@ def test_hosts_that_failed_wait(web: WebServer, tmp_path: Path) -> None:
     before: dict[str, dict[str, Any]] = {}
     for failures, days in ((1, None), (2, 2), (2, 2), (3, 4)):
         is_last = failures == 3
-        run = begin_run(str(tmp_path), None, web.make_options(), retry=is_last) if before else first
+        run = (
+            begin_run(str(tmp_path), None, web.make_options(), retry=is_last)
+            if before
+            else first
+        )
         read_all(tmp_path, run)
         rows = {row["site"]: row for row in iterate_statuses(str(tmp_path))}
         failed = rows[scale_web.name_site(226)]
         wait = failed["not_before"] and (failed["not_before"] - failed["read_at"]).days
         assert (failed["failures"], wait) == (failures, days)
         read = {row["site"] for row in rows.values() if row["read"]}
-        due = {site for site in sites if is_last or not before or not before[site]["not_before"]}
+        due = {
+            site
+            for site in sites
+            if is_last or not before or not before[site]["not_before"]
+        }
         assert read == due
-        assert all(rows[site] == before[site] | {"read": False} for site in {*sites} - due)
+        assert all(
+            rows[site] == before[site] | {"read": False} for site in {*sites} - due
+        )
         before = rows
 
 
@@ -218,7 +255,10 @@ def run_at_once(
 
     monkeypatch.setattr(partition.Attempt, "read", read_together)
     with ThreadPoolExecutor(attempts) as pool:
-        runs = [pool.submit(run_partition, str(output), run.folder, 0) for _ in range(attempts)]
+        runs = [
+            pool.submit(run_partition, str(output), run.folder, 0)
+            for _ in range(attempts)
+        ]
         return [each.result() for each in runs]
 
 
@@ -294,21 +334,27 @@ def test_a_process_killed_at_any_write_loses_nothing(
     hosts = range(4)
     run = begin(web, tmp_path, hosts, partitions=1)
     words = (str(HERE), str(number), str(tmp_path), run.folder)
-    assert run_code(DYING, tmp_path, *words).returncode == -9  # at its trace, state, rows, commit
+    assert (
+        run_code(DYING, tmp_path, *words).returncode == -9
+    )  # at its trace, state, rows, commit
     assert find_missing(str(tmp_path), run) == [0]
     read_all(tmp_path, run)
     check_first_day(tmp_path, run.folder, 1, hosts)
 
 
 @pytest.mark.parametrize("damage", ["lost", "flipped"])
-def test_a_damaged_state_is_read_as_new(web: WebServer, tmp_path: Path, damage: str) -> None:
+def test_a_damaged_state_is_read_as_new(
+    web: WebServer, tmp_path: Path, damage: str
+) -> None:
     """The state of the run before may be anything: all rows come again, and the commit says why."""
     first = begin(web, tmp_path, range(4), partitions=1)
     read_all(tmp_path, first)
     (path,) = (tmp_path / first.folder / "state").iterdir()
     content = path.read_bytes()
     middle = len(content) - 6  # of the checksum
-    path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
+    path.write_bytes(
+        content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+    )
     if damage == "lost":
         path.unlink()
     second = begin_run(str(tmp_path), None, web.make_options(), retry=True)
@@ -324,7 +370,12 @@ def test_options_of_strangers_open_nothing(web: WebServer, tmp_path: Path) -> No
     options = attrs.evolve(
         web.make_options(), fetch=attrs.evolve(web.make_options().fetch, proxy=None)
     )
-    sites = [f"http://127.0.0.1:{web.port}/", "http://localhost/", "http://[::1]/", "no url"]
+    sites = [
+        f"http://127.0.0.1:{web.port}/",
+        "http://localhost/",
+        "http://[::1]/",
+        "no url",
+    ]
     run = begin_run(str(tmp_path), sites, options)
     before = web.ask("/")["counts"].get("requests", 0)
     read_all(tmp_path, run)
@@ -343,12 +394,16 @@ def test_pages_are_asked_whether_they_are_gone(
     async def answer(request: Request) -> Response:
         if request.path == "/sitemap.xml":
             return Response(body=urlset(listed, f"http://{request.host}"))
-        is_page = request.path[1:].isdecimal() and request.path != "/3"  # 2 is alive, 3 is gone
+        is_page = (
+            request.path[1:].isdecimal() and request.path != "/3"
+        )  # 2 is alive, 3 is gone
         return Response(status=200 if is_page else 404)
 
     with serving(answer) as urls:
         ports = (int(urls[0].rpartition(":")[2]),)
-        fetch = FetchOptions(allow_ports=ports, allow_networks=("127.0.0.0/8",), max_attempts=1)
+        fetch = FetchOptions(
+            allow_ports=ports, allow_networks=("127.0.0.0/8",), max_attempts=1
+        )
         for listed in (4, 2, 2, 2):
             clock.now += DAY
             options = ScaleOptions(fetch=fetch, gone=5)
@@ -361,7 +416,9 @@ def test_pages_are_asked_whether_they_are_gone(
     assert (status(str(tmp_path)).unlisted, status(str(tmp_path)).gone) == (2, 1)
 
 
-def test_any_order_and_repetition_gives_the_same(web: WebServer, tmp_path: Path) -> None:
+def test_any_order_and_repetition_gives_the_same(
+    web: WebServer, tmp_path: Path
+) -> None:
     """Partitions may be run in any order, and again."""
     run = begin(web, tmp_path, partitions=4)
     for each in (3, 1, 3, 0, 2, 0):

@@ -28,7 +28,11 @@ def read_all(output: Path, run: ScaleRun) -> list[list[str]]:
 
 def test_every_host_is_in_one_partition(tmp_path: Path) -> None:
     """Each host is in one partition, which is that of its domain, beside the others of it."""
-    hosts = [f"{label}.d{number}.co.uk" for number in range(300) for label in ("www", "shop", "m")]
+    hosts = [
+        f"{label}.d{number}.co.uk"
+        for number in range(300)
+        for label in ("www", "shop", "m")
+    ]
     random.Random(1).shuffle(hosts)
     for partitions in (1, 64):
         output = tmp_path / str(partitions)
@@ -40,14 +44,24 @@ def test_every_host_is_in_one_partition(tmp_path: Path) -> None:
 
 def test_a_host_named_twice_counts_once(tmp_path: Path) -> None:
     """Spellings of one URL are one host; http and https are two, and so are two paths."""
-    hosts = ["EXAMPLE.org", "https://example.org/", "example.org:443", "http://example.org/", "a.b"]
+    hosts = [
+        "EXAMPLE.org",
+        "https://example.org/",
+        "example.org:443",
+        "http://example.org/",
+        "a.b",
+    ]
     run = begin_run(str(tmp_path), [*hosts, "https://example.org/blog/"])
     assert len(list(chain(*read_all(tmp_path, run)))) == 4
 
 
 def test_a_login_is_not_written_into_the_output(tmp_path: Path) -> None:
     """A host with a login is listed without it, under the name that its outcome has."""
-    hosts = ["https://u:secret@example.org/", "u:secret@example.net", "http://u:secret@[::1"]
+    hosts = [
+        "https://u:secret@example.org/",
+        "u:secret@example.net",
+        "http://u:secret@[::1",
+    ]
     run = begin_run(str(tmp_path), hosts)
     names = ["example.net", "http://[::1", "https://example.org/"]
     assert sorted(chain(*read_all(tmp_path, run))) == names
@@ -56,7 +70,9 @@ def test_a_login_is_not_written_into_the_output(tmp_path: Path) -> None:
 
 def test_hosts_stay_where_they_are(tmp_path: Path) -> None:
     """In every version a host lies in the same partition, beside its state, of the same list."""
-    run = begin_run(str(tmp_path), [f"{letter}.example" for letter in "abcdefgh"], partitions=4)
+    run = begin_run(
+        str(tmp_path), [f"{letter}.example" for letter in "abcdefgh"], partitions=4
+    )
     assert run.listed == "lists/8-eae20c7e65ba6245-4"
     assert ["".join(host[0] for host in part) for part in read_all(tmp_path, run)] == [
         "fe", "c", "ghd", "ab"

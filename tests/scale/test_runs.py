@@ -66,14 +66,18 @@ def list_own(folder: str, token: str, partition: int = 0) -> list[str]:
     return [f"{folder}/urls/{name}-0.parquet", f"{folder}/state/{name}.db.gz"]
 
 
-def commit(output: str, run: ScaleRun, partition: int, *, token: str = TOKENS[0]) -> Commit:
+def commit(
+    output: str, run: ScaleRun, partition: int, *, token: str = TOKENS[0]
+) -> Commit:
     """Commit an attempt that has uploaded its files; return the commit that counts."""
     good = make_outcome("a.example", entries=100, unlisted=3, requests=1)
     none = make_outcome("b.example", "none", reason="no-sitemap", requests=1)
     later = datetime.now(UTC)
     rows = [make_row(outcome, None, partition, later) for outcome in (good, none)]
     table = pa.Table.from_pylist(rows, STATUS_SCHEMA)
-    mine = Commit(partition=partition, token=token, memory="none", seconds=float(partition))
+    mine = Commit(
+        partition=partition, token=token, memory="none", seconds=float(partition)
+    )
     for path in list_own(run.folder, token, partition):
         Storage(output).create(path, b"counts")
     return create_commit(Storage(output), run.folder, mine, table)
@@ -81,7 +85,9 @@ def commit(output: str, run: ScaleRun, partition: int, *, token: str = TOKENS[0]
 
 def list_files(folder: Path) -> set[str]:
     """Return the paths of all files below a folder."""
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()
+    }
 
 
 def test_a_run_that_is_not_finished_goes_on(tmp_path: Path) -> None:
@@ -96,7 +102,9 @@ def test_a_run_that_is_not_finished_goes_on(tmp_path: Path) -> None:
     (tmp_path / RUN).mkdir(parents=True)  # another worker is about to begin it
     options = ScaleOptions(hosts_at_once=7, limits=Limits(depth=2))
     run = begin_run(output, HOSTS, options, partitions=2)
-    assert run == begin_run(output) == begin_run(output, HOSTS, ScaleOptions(), full=True)
+    assert (
+        run == begin_run(output) == begin_run(output, HOSTS, ScaleOptions(), full=True)
+    )
     assert run.options == options
     with pytest.raises(OutputError, match="another list of hosts"):
         begin_run(output, [*HOSTS, "one.more"])
@@ -113,7 +121,11 @@ def test_the_next_run_follows_one_that_is_finished(tmp_path: Path) -> None:
         done = commit(output, first, partition)
         assert commit(output, first, partition, token=TOKENS[1]) == done
     totals = finish(output, first)
-    assert (totals.hosts, totals.urls, totals.statuses) == (8, 400, {"complete": 4, "none": 4})
+    assert (totals.hosts, totals.urls, totals.statuses) == (
+        8,
+        400,
+        {"complete": 4, "none": 4},
+    )
     assert (totals.reasons, totals.put_off) == ({"no-sitemap": 4}, 4)
     assert (totals.unlisted, totals.finished) == (12, True)
     assert finish(output, first) == totals == status(output)
@@ -122,7 +134,9 @@ def test_the_next_run_follows_one_that_is_finished(tmp_path: Path) -> None:
     assert second.listed == first.listed
     assert not status(output).finished
     assert find_missing(output, second) == [3, 2, 1, 0]
-    with pytest.raises(OutputError, match="runs/0001 is over, because runs/0002 has begun"):
+    with pytest.raises(
+        OutputError, match="runs/0001 is over, because runs/0002 has begun"
+    ):
         finish(output, first)
 
 
@@ -141,7 +155,9 @@ def test_the_end_of_a_run_removes_what_does_not_count(tmp_path: Path) -> None:
     for path in list_own(second.folder, TOKENS[0]):
         Storage(output).create(path, b"does not count")
         (tmp_path / f"{path}.0123abcd.part").write_bytes(b"half")
-    (tmp_path / second.folder / "status" / "p-00000.parquet.0123abcd.part").write_bytes(b"half")
+    (tmp_path / second.folder / "status" / "p-00000.parquet.0123abcd.part").write_bytes(
+        b"half"
+    )
     finish(output, second)
     finish(output, second)
     assert list_files(tmp_path) == before - {list_own(first.folder, TOKENS[0])[1]} | {
@@ -169,7 +185,8 @@ def test_a_commit_names_files_of_its_own_only(
     written = finished / "runs/0009/status/p-00000.parquet"
     written.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(
-        table.replace_schema_metadata({"sitemapreader.commit": json.dumps(said)}), written
+        table.replace_schema_metadata({"sitemapreader.commit": json.dumps(said)}),
+        written,
     )
     with pytest.raises(OutputError, match=r"p-00000\.parquet is damaged"):
         load_commit(Storage(str(finished)), "runs/0009", 0)
@@ -181,13 +198,20 @@ def test_options_survive_json() -> None:
     options = ScaleOptions(
         hosts_at_once=3,
         gone=2,
-        fetch=FetchOptions(user_agent="x", allow_ports=(81,), allow_networks=("10.0.0.0/8",)),
+        fetch=FetchOptions(
+            user_agent="x", allow_ports=(81,), allow_networks=("10.0.0.0/8",)
+        ),
         limits=Limits(walk_seconds=5.5),
     )
     assert ScaleOptions.from_json(json.loads(json.dumps(options.to_json()))) == options
     plain: dict[str, object] = {"fetch": {}, "limits": {}}
     assert ScaleOptions().to_json() == plain
-    for wrong in ({"hosts": 1}, {"fetch": {"nothing": 1}}, {"fetch": 1}, {"hosts_at_once": "x"}):
+    for wrong in (
+        {"hosts": 1},
+        {"fetch": {"nothing": 1}},
+        {"fetch": 1},
+        {"hosts_at_once": "x"},
+    ):
         with pytest.raises((TypeError, ValueError, AttributeError)):
             ScaleOptions.from_json(plain | wrong)
     # They would be written into the output.
@@ -197,7 +221,9 @@ def test_options_survive_json() -> None:
         ScaleOptions(fetch=FetchOptions(proxy="http://me:secret@proxy.example:3128"))
 
 
-def test_a_packed_state_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packed_state_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No cut or flip of a packed state gives another one, nor one that unpacks to too much."""
     state, packed, back = (tmp_path / name for name in ("state", "packed", "back"))
     state.write_bytes(bytes(range(256)) * 64)
@@ -261,7 +287,9 @@ def test_damaged_files_are_named(
     """A file that a run needs, and that is damaged, is named, with what to do."""
     output = shutil.copytree(finished, tmp_path_factory.mktemp("damaged") / "out")
     if isinstance(content, dict):
-        content = json.dumps(json.loads((output / path).read_bytes()) | content).encode()
+        content = json.dumps(
+            json.loads((output / path).read_bytes()) | content
+        ).encode()
     (output / path).write_bytes(content)
     with pytest.raises(OutputError, match=f"{path} is damaged"):
         use_all(str(output))
@@ -320,11 +348,17 @@ def test_a_partition_goes_on_where_the_run_before_ended(tmp_path: Path) -> None:
     ],
 )
 def test_when_a_host_is_due_again(
-    status: str, reason: str, failures: int, retry_after: float | None, days: float | None
+    status: str,
+    reason: str,
+    failures: int,
+    retry_after: float | None,
+    days: float | None,
 ) -> None:
     """The longest of its waits counts: after failures, without a sitemap, and its Retry-After."""
     outcome = make_outcome("a.example", status, reason=reason, retry_after=retry_after)
-    row = make_row(outcome, {"failures": failures, "last_ok": None}, partition=0, now=NOW)
+    row = make_row(
+        outcome, {"failures": failures, "last_ok": None}, partition=0, now=NOW
+    )
     assert row["not_before"] == (None if days is None else NOW + timedelta(days=days))
     assert is_due(row, NOW) is (not days)
     assert is_due(row, NOW + timedelta(days=days or 0))

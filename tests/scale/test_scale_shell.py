@@ -43,7 +43,9 @@ def hosts(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_shard_goes_on_with_a_run(web: WebServer, hosts: Path, tmp_path: Path) -> None:
+def test_a_shard_goes_on_with_a_run(
+    web: WebServer, hosts: Path, tmp_path: Path
+) -> None:
     """Jobs of an array need no engine: each says what is left, and reads its own part of that.
 
     The options are those that the run began with, and status tells what the job told.
@@ -52,19 +54,27 @@ def test_a_shard_goes_on_with_a_run(web: WebServer, hosts: Path, tmp_path: Path)
     sites = [scale_web.name_site(number) for number in HOSTS]
     begun = begin_run(str(output), sites, web.make_options(), partitions=4)
     run_partition(str(output), begun.folder, 0)
-    said = run("scale", str(hosts), "-o", str(output), "--revisit", "5", "--shard", "2/2").stderr
-    assert "continuing runs/0001 with its options: 3 of 4 partitions are missing" in said
+    said = run(
+        "scale", str(hosts), "-o", str(output), "--revisit", "5", "--shard", "2/2"
+    ).stderr
+    assert (
+        "continuing runs/0001 with its options: 3 of 4 partitions are missing" in said
+    )
     assert "dashboard: http://127.0.0.1:" in said
     assert "3 of 4 partitions, not finished" in said
     assert find_missing(str(output), begun) == [2]
     assert load_run(Storage(str(output)), "runs/0001").options == begun.options
-    assert run("scale", "status", "-o", str(output)).stdout in said.replace("sitemapreader: ", "")
+    assert run("scale", "status", "-o", str(output)).stdout in said.replace(
+        "sitemapreader: ", ""
+    )
     run_partition(str(output), begun.folder, 2)
     check_first_day(output, begun.folder, 4, HOSTS)
     failed = run("scale", "status", "-o", str(output), "--failed")
     assert failed.returncode == PARTIAL  # hosts without a sitemap are there
     assert {line.split("\t")[0] for line in failed.stdout.splitlines()} == {
-        scale_web.name_site(number) for number in HOSTS if scale_web.find_kind(number) != "good"
+        scale_web.name_site(number)
+        for number in HOSTS
+        if scale_web.find_kind(number) != "good"
     }
 
 
@@ -84,16 +94,28 @@ def make_totals(committed: int, **given: Any) -> Totals:
 
 def test_progress() -> None:
     """A run that goes on says how much is done."""
-    assert show_progress(make_totals(4)) == ("4/8 partitions, 400 hosts (8 failed), 24,000 URLs")
+    assert show_progress(make_totals(4)) == (
+        "4/8 partitions, 400 hosts (8 failed), 24,000 URLs"
+    )
 
 
 def test_the_summary_says_why_hosts_were_not_read() -> None:
     """The most frequent reasons come first, with the option that helps; then --retry."""
-    reasons = {"dns": 4, "blocked-port": 2_000, "tls": 4, "killed its process": 3, "budget-urls": 1}
+    reasons = {
+        "dns": 4,
+        "blocked-port": 2_000,
+        "tls": 4,
+        "killed its process": 3,
+        "budget-urls": 1,
+    }
     meaning = IssueCode.BLOCKED_PORT.meaning
     hosts = "784 complete, 8 error, 8 failed"
     state = "8 of 8 partitions, not finished: run the same command again"
-    given = {"reasons": Counter(reasons | {"no-sitemap": 90}), "put_off": 99, "unlisted": 5}
+    given = {
+        "reasons": Counter(reasons | {"no-sitemap": 90}),
+        "put_off": 99,
+        "unlisted": 5,
+    }
     assert [*describe_totals(make_totals(8, **given))] == [
         f"runs/0001: 48,000 URLs and 5 unlisted of 800 hosts ({hosts}); {state}",
         f"not read: 2,000 blocked-port: {meaning}: allow it with --allow-port if you trust it",
@@ -110,7 +132,14 @@ def test_the_summary_says_why_hosts_were_not_read() -> None:
     assert len([*describe_totals(make_totals(8))]) == 1
     failures = dict.fromkeys(range(5), "killed")
     assert (
-        len([*describe_totals(make_totals(3, reasons=Counter(reasons), failures=failures))]) == 11
+        len(
+            [
+                *describe_totals(
+                    make_totals(3, reasons=Counter(reasons), failures=failures)
+                )
+            ]
+        )
+        == 11
     )
     *_, last = describe_totals(make_totals(2, failures=failures | {5: "killed"}))
     assert last == "and 1 more partitions"
@@ -130,9 +159,13 @@ def test_hosts_that_failed_are_listed(tmp_path: Path) -> None:
     hosts = [f"http://127.0.0.{number}/" for number in (2, 1)]
     run_partition(str(tmp_path), begin_run(str(tmp_path), hosts).folder, 0)
     shown = run("scale", "status", "-o", str(tmp_path))
-    assert "0 URLs of 2 hosts (2 failed); 1 of 1 partitions, not finished" in shown.stdout
+    assert (
+        "0 URLs of 2 hosts (2 failed); 1 of 1 partitions, not finished" in shown.stdout
+    )
     failed = run("scale", "status", "-o", str(tmp_path), "--failed")
-    assert {*failed.stdout.splitlines()} == {f"{host}\tfailed\tblocked-address" for host in hosts}
+    assert {*failed.stdout.splitlines()} == {
+        f"{host}\tfailed\tblocked-address" for host in hosts
+    }
     assert failed.returncode == shown.returncode == PARTIAL
 
 
@@ -141,9 +174,17 @@ def test_hosts_that_failed_are_listed(tmp_path: Path) -> None:
     [
         (["hosts.txt"], 2, "-o"),
         (["-o", "OUT"], 2, "no list of hosts yet"),
-        (["none.txt", "-o", "OUT", "--shard", "1/1"], 2, "none.txt cannot be read to its end: "),
+        (
+            ["none.txt", "-o", "OUT", "--shard", "1/1"],
+            2,
+            "none.txt cannot be read to its end: ",
+        ),
         (["HOSTS", "-o", "OUT", "--shard", "3/2"], 2, "3/16"),
-        (["HOSTS", "-o", "OUT", "--shard", "1/2", "--workers", "2"], 2, "not allowed with"),
+        (
+            ["HOSTS", "-o", "OUT", "--shard", "1/2", "--workers", "2"],
+            2,
+            "not allowed with",
+        ),
         (["HOSTS", "-o", "OUT", "-u", "me:secret"], 2, "unknown option: -u"),
         (["HOSTS", "-o", "OUT", "-x", "http://me:secret@127.0.0.1:1"], 2, "password"),
         (["status", "-o", "OUT"], 2, "has no run"),
@@ -153,7 +194,9 @@ def test_hosts_that_failed_are_listed(tmp_path: Path) -> None:
         (["CUT", "-o", "OUT"], 2, "cannot be read to its end"),
     ],
 )
-def test_wrong_usage(hosts: Path, tmp_path: Path, words: list[str], code: int, said: str) -> None:
+def test_wrong_usage(
+    hosts: Path, tmp_path: Path, words: list[str], code: int, said: str
+) -> None:
     """What makes no sense is refused with a message that says what to do."""
     damaged, cut = tmp_path / "damaged", tmp_path / "hosts.gz"
     (damaged / "runs" / "0001").mkdir(parents=True)
@@ -168,7 +211,10 @@ def test_wrong_usage(hosts: Path, tmp_path: Path, words: list[str], code: int, s
 
 @pytest.mark.parametrize(
     "library",
-    ["dask", *(pytest.param(each, marks=pytest.mark.slow) for each in ("fsspec", "pyarrow"))],
+    [
+        "dask",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("fsspec", "pyarrow")),
+    ],
 )
 def test_a_missing_extra_is_named(tmp_path: Path, library: str) -> None:
     """Without one of its libraries, no run begins, and both say what brings it."""

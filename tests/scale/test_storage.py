@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def s3_bucket() -> Iterator[str]:
     """An S3 of moto's on loopback, with a bucket."""
-    moto = pytest.importorskip("moto.server", reason="no moto: pip install moto[server]")
+    moto = pytest.importorskip(
+        "moto.server", reason="no moto: pip install moto[server]"
+    )
     s3fs = pytest.importorskip("s3fs", reason="no s3fs: pip install s3fs")
     server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
@@ -48,7 +50,9 @@ def s3_bucket() -> Iterator[str]:
         patch.setenv("AWS_SECRET_ACCESS_KEY", "test")
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-        bucket = f"crawls-{token_hex(4)}"  # moto keeps those of a server that has stopped
+        bucket = (
+            f"crawls-{token_hex(4)}"  # moto keeps those of a server that has stopped
+        )
         s3fs.S3FileSystem().mkdir(bucket)
         yield f"s3://{bucket}/out"
         s3fs.S3FileSystem.clear_instance_cache()
@@ -120,12 +124,19 @@ def test_a_run_on_s3(s3_bucket: str, number: int) -> None:
             assert [each.memory for each in commits] == 3 * ["kept" if day else "none"]
             assert (totals.run, totals.urls) == (f"runs/000{day + 1}", wanted)
             names = storage.list(f"{run.folder}/urls")
-            assert {name[8:24] for name in names} <= {commit.token for commit in commits}
-            files = [io.BytesIO(storage.read(f"{run.folder}/urls/{name}") or b"") for name in names]
+            assert {name[8:24] for name in names} <= {
+                commit.token for commit in commits
+            }
+            files = [
+                io.BytesIO(storage.read(f"{run.folder}/urls/{name}") or b"")
+                for name in names
+            ]
             assert sum(pq.read_table(file).num_rows for file in files) == wanted
 
 
-def test_an_answer_that_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A request that is repeated is refused by what it has made itself: that commit is ours."""
     output, create = str(tmp_path), Storage.create
 
@@ -140,7 +151,9 @@ def test_an_answer_that_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert list((tmp_path / run.folder / "state").glob(f"p-00000-{commit.token}.*"))
 
 
-def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file that cannot be written whole is not there, and the others are as they were."""
     storage, local = Storage(str(tmp_path / "output")), tmp_path / "local"
     storage.create("a", b"old")

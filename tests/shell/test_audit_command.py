@@ -24,9 +24,19 @@ def folder(tmp_path: Path) -> Path:
 
 def test_one_run_writes_several_files(folder: Path, tmp_path: Path) -> None:
     """The suffix of a file is its format; a line says what is found, and what cannot be written."""
-    names = (tmp_path / "r.html", tmp_path / "r.json", tmp_path / "r.sarif", folder / "j.xml")
+    names = (
+        tmp_path / "r.html",
+        tmp_path / "r.json",
+        tmp_path / "r.sarif",
+        folder / "j.xml",
+    )
     files = [word for name in names for word in ("-o", str(name))]
-    more = ("--hits", str(tmp_path / "h.jsonl"), "--database", str(tmp_path / "d.duckdb"))
+    more = (
+        "--hits",
+        str(tmp_path / "h.jsonl"),
+        "--database",
+        str(tmp_path / "d.duckdb"),
+    )
     few = ("--select", "urls")
     done = run("audit", str(folder), *files, *more, *few)
     assert (done.returncode, done.stdout) == (5, "")
@@ -36,7 +46,9 @@ def test_one_run_writes_several_files(folder: Path, tmp_path: Path) -> None:
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
     assert json.loads((tmp_path / "r.json").read_text())["facts"]["urls"] == 3
     assert (tmp_path / "d.duckdb").stat().st_size > 0
-    done = run("audit", str(folder), "-o", "/dev/full/r.html", *files, *few)  # beside its report
+    done = run(
+        "audit", str(folder), "-o", "/dev/full/r.html", *files, *few
+    )  # beside its report
     assert done.returncode == 1
     assert "cannot write to /dev/full/r.html" in done.stderr
 
@@ -47,18 +59,34 @@ def test_the_urls_that_a_finding_touches(folder: Path) -> None:
     (folder / "robots.txt").write_text(f"{robots}\nUser-agent: *\nDisallow: /s.xml")
     few = ("--select", "robots-blocked-sitemap,url-session-id")
     done = run("audit", str(folder), "--format", "json", "--base-url", HOST, *few)
-    urls = {each["rule"]["code"]: each["urls"] for each in json.loads(done.stdout)["findings"]}
+    urls = {
+        each["rule"]["code"]: each["urls"]
+        for each in json.loads(done.stdout)["findings"]
+    }
     assert (urls["robots-blocked-sitemap"], urls["url-session-id"]) == (3, 1)
 
 
-def test_a_baseline_that_is_written_makes_no_failure(folder: Path, tmp_path: Path) -> None:
+def test_a_baseline_that_is_written_makes_no_failure(
+    folder: Path, tmp_path: Path
+) -> None:
     """The hits are known from now on; what was not read, or not written, still makes its code."""
-    words = ("audit", str(folder), "--select", "urls", "--fail-on", "info", "--baseline", "b.json")
+    words = (
+        "audit",
+        str(folder),
+        "--select",
+        "urls",
+        "--fail-on",
+        "info",
+        "--baseline",
+        "b.json",
+    )
     written = run(*words[:4], "--write-baseline", "b.json", cwd=str(tmp_path))
     assert (written.returncode, "url-session-id" in written.stdout) == (0, True)
     known = run(*words, cwd=str(tmp_path))
     assert (known.returncode, ", 0 new" in known.stdout) == (0, True)
-    (folder / "robots.txt").write_text(f"Sitemap: {HOST}/s.xml\nSitemap: {HOST}/lost.xml")
+    (folder / "robots.txt").write_text(
+        f"Sitemap: {HOST}/s.xml\nSitemap: {HOST}/lost.xml"
+    )
     assert run(*words[:4], "--write-baseline", str(tmp_path / "c.json")).returncode == 3
 
 
@@ -70,8 +98,12 @@ def test_what_was_not_run_takes_one_line(folder: Path) -> None:
     *_, last = done.stdout.splitlines()
     assert last.startswith("no findings; ")
     assert "because sitemaps were read from files: pass the URL of the site; " in last
-    assert "because the folder has files for 0 of 1 URLs: this does not look like" in last
-    assert "; 4 because there are no old URLs: pass the old sitemap with --was; " in last
+    assert (
+        "because the folder has files for 0 of 1 URLs: this does not look like" in last
+    )
+    assert (
+        "; 4 because there are no old URLs: pass the old sitemap with --was; " in last
+    )
     assert len(done.stdout.splitlines()) == 4
 
 
@@ -102,7 +134,9 @@ def test_a_database_that_cannot_be_written(folder: Path) -> None:
     """It is said where, and the end is 1."""
     done = run("audit", str(folder), "--select", "urls", "--database", "/proc/x.duckdb")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "the database of the audit cannot be written to /proc/x.duckdb: " in done.stderr
+    assert (
+        "the database of the audit cannot be written to /proc/x.duckdb: " in done.stderr
+    )
 
 
 def test_where_a_file_would_be_served(folder: Path) -> None:
@@ -118,9 +152,13 @@ def test_where_a_file_would_be_served(folder: Path) -> None:
 def test_what_a_folder_has_not(folder: Path) -> None:
     """A sitemap that is named and missing is a finding, a start page that is missing is none."""
     (folder / "s.xml").unlink()
-    done = run("audit", str(folder), "--select", "reading,discovery", "--format", "json")
+    done = run(
+        "audit", str(folder), "--select", "reading,discovery", "--format", "json"
+    )
     (found,) = (
-        e for e in json.loads(done.stdout)["findings"] if e["rule"]["code"] == "http-status"
+        e
+        for e in json.loads(done.stdout)["findings"]
+        if e["rule"]["code"] == "http-status"
     )
     assert [each["document"] for each in found["places"]] == [f"{HOST}/s.xml"]
 
@@ -169,7 +207,14 @@ def test_a_broken_rule_is_said(folder: Path, tmp_path: Path) -> None:
     rule = "-- title: Nonsense\n-- severity: info\nSELECT nonsense FROM nowhere"
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "nonsense.sql").write_text(rule)
-    words = ("audit", str(folder), "--rules", str(tmp_path / "rules"), "--select", "custom")
+    words = (
+        "audit",
+        str(folder),
+        "--rules",
+        str(tmp_path / "rules"),
+        "--select",
+        "custom",
+    )
     done = run(*words, "--fail-on", "never")
     assert done.returncode == 3
     assert "its query failed" in done.stdout
@@ -186,7 +231,10 @@ def test_a_sitemap_comes_through_a_pipe(folder: Path) -> None:
 def test_a_missing_extra_is_named(folder: Path) -> None:
     """Without DuckDB the command says which extra brings it; the words of a rule need none."""
     block = "import sys; sys.modules['duckdb'] = None; from sitemapreader._cli import main; "
-    for words, code in ((["audit", str(folder)], 2), (["audit", "--explain", "url-asset"], 0)):
+    for words, code in (
+        (["audit", str(folder)], 2),
+        (["audit", "--explain", "url-asset"], 0),
+    ):
         done = subprocess.run(
             [sys.executable, "-c", f"{block}sys.exit(main({words!r}))"],
             capture_output=True,
@@ -207,13 +255,21 @@ def test_a_source_that_cannot_be_reached() -> None:
 def test_what_a_url_is() -> None:
     """`--site` searches the site of a URL for sitemaps, and `--sitemap` reads it as one."""
     map_xml = urlset(page("/c"))
-    with serving({"/map.xml": map_xml, "/sitemap.xml": map_xml, "/": "<p>start"}) as (url,):
+    with serving({"/map.xml": map_xml, "/sitemap.xml": map_xml, "/": "<p>start"}) as (
+        url,
+    ):
         for kind, names in (("--sitemap", {"map.xml"}), ("--site", {"sitemap.xml"})):
             few = ("--select", "urls", "--format", "json", "-q")
             done = run("audit", kind, f"{url}/map.xml", *few)
             facts = json.loads(done.stdout)["facts"]
-            read = {each["url"] for each in facts["documents"] if each["status"] == "complete"}
-            assert {each.rpartition("/")[2] for each in read if "xml" in each} == names, kind
+            read = {
+                each["url"]
+                for each in facts["documents"]
+                if each["status"] == "complete"
+            }
+            assert {
+                each.rpartition("/")[2] for each in read if "xml" in each
+            } == names, kind
 
 
 def test_audits_are_compared(folder: Path, tmp_path: Path) -> None:
@@ -229,4 +285,7 @@ def test_audits_are_compared(folder: Path, tmp_path: Path) -> None:
     assert "`url-fragment`" in done.stdout
     assert run("compare", after, before, "--fail-on", "info").returncode == 0
     wrong = run("compare", before, str(folder / "s.xml"))
-    assert (wrong.returncode, "is not the JSON report of an audit" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "is not the JSON report of an audit" in wrong.stderr) == (
+        2,
+        True,
+    )

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def read(folder: Path, **given: Any) -> tuple[Namespace, dict[str, dict[str, Any]]]:
-    arguments = Namespace(**dict.fromkeys(name.replace("-", "_") for name in SETTINGS) | given)
+    arguments = Namespace(
+        **dict.fromkeys(name.replace("-", "_") for name in SETTINGS) | given
+    )
     return arguments, read_settings(folder, arguments)
 
 

@@ -25,7 +25,9 @@ def run_by_shell(script: str, folder: Path) -> tuple[int, str]:
     """Run a script of sh, in which `$0` is the command; return its code and messages."""
     program = f"{sys.executable} -m sitemapreader"
     words = ["sh", "-c", script.replace("$0", program)]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        words, cwd=folder, capture_output=True, text=True, check=False
+    )
     return done.returncode, done.stderr
 
 
@@ -42,10 +44,14 @@ def run_by_shell(script: str, folder: Path) -> tuple[int, str]:
 )
 def test_a_folder_that_was_removed(words: str, tmp_path: Path) -> None:
     """A command whose files would be in a folder that is gone says so, without a traceback."""
-    code, said = run_by_shell(f"mkdir here && cd here && rmdir ../here && $0 {words}", tmp_path)
+    code, said = run_by_shell(
+        f"mkdir here && cd here && rmdir ../here && $0 {words}", tmp_path
+    )
     assert code == 2
     assert "Traceback" not in said
-    assert "the current folder was removed" in said or "No such file or directory" in said
+    assert (
+        "the current folder was removed" in said or "No such file or directory" in said
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +59,9 @@ def test_a_folder_that_was_removed(words: str, tmp_path: Path) -> None:
 )
 def test_what_needs_no_folder_works_without_one(words: str, tmp_path: Path) -> None:
     """A command that names no file works in a folder that was removed."""
-    code, said = run_by_shell(f"mkdir here && cd here && rmdir ../here && $0 {words}", tmp_path)
+    code, said = run_by_shell(
+        f"mkdir here && cd here && rmdir ../here && $0 {words}", tmp_path
+    )
     assert code in (0, 4)
     assert "Traceback" not in said
     assert "removed" not in said
@@ -70,7 +78,9 @@ def test_what_needs_no_folder_works_without_one(words: str, tmp_path: Path) -> N
         slow(f"urls {NOWHERE} -u me", "no terminal can ask for one"),
     ],
 )
-def test_a_standard_input_that_is_closed(words: str, expected: str, tmp_path: Path) -> None:
+def test_a_standard_input_that_is_closed(
+    words: str, expected: str, tmp_path: Path
+) -> None:
     """A command that would read standard input says that it is closed, without a traceback."""
     code, said = run_by_shell(f"$0 {words} <&-", tmp_path)
     assert code in (2, 4)

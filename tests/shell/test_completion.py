@@ -24,7 +24,15 @@ DEFAULT = {
     "sitemapreader m": {*FILES, "mcp"},
     "sitemapreader my": {"my site.xml"},
     "sitemapreader --fo": {"--follow", "--format"},
-    "sitemapreader --format ": {"urls", "jsonl", "csv", "tsv", "parquet", "atom", "xlsx"},
+    "sitemapreader --format ": {
+        "urls",
+        "jsonl",
+        "csv",
+        "tsv",
+        "parquet",
+        "atom",
+        "xlsx",
+    },
     "sitemapreader example.org --format cs": {"csv"},
     "sitemapreader example.org --no-": {"--no-follow", "--no-header", "--no-robots"},
     "sitemapreader example.org m": {*FILES, "mcp"},
@@ -47,7 +55,14 @@ _shtab_sitemapreader; printf '%s\\n' "${{COMPREPLY[@]}}" """,
     "fish": "source script; complete -C '{line}'",
 }
 """What asks a shell for its offers, as the key does."""
-IN_FISH = ("m", "--fo", "example.org --format cs", "tr", "tree --format ", "completion ")
+IN_FISH = (
+    "m",
+    "--fo",
+    "example.org --format cs",
+    "tr",
+    "tree --format ",
+    "completion ",
+)
 
 
 @pytest.mark.parametrize("shell", ASKING)
@@ -58,7 +73,11 @@ def test_what_a_shell_offers(shell: str, tmp_path: Path) -> None:
     for name in FILES:
         (tmp_path / name).touch()
     (tmp_path / "script").write_text(run("completion", shell).stdout, "utf-8")
-    lines = [f"sitemapreader {rest}" for rest in IN_FISH] if shell == "fish" else DEFAULT | OFFERS
+    lines = (
+        [f"sitemapreader {rest}" for rest in IN_FISH]
+        if shell == "fish"
+        else DEFAULT | OFFERS
+    )
     for line in lines:
         words = " ".join(f"'{word}'" for word in line.split(" "))
         done = subprocess.run(
@@ -68,7 +87,10 @@ def test_what_a_shell_offers(shell: str, tmp_path: Path) -> None:
             encoding="utf-8",
             check=True,
         )
-        found = {offer.partition("\t")[0].replace("\\ ", " ") for offer in done.stdout.splitlines()}
+        found = {
+            offer.partition("\t")[0].replace("\\ ", " ")
+            for offer in done.stdout.splitlines()
+        }
         assert found - {"script"} == (DEFAULT | OFFERS)[line], line
 
 
@@ -80,7 +102,12 @@ def test_the_script_loads(name: str, tmp_path: Path) -> None:
     if shutil.which(name) is None:
         pytest.skip(f"no {name}: apt-get install {name}")
     (tmp_path / "script").write_text(script.stdout, "utf-8")
-    quiet = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"], "tcsh": ["-f"]}[name]
+    quiet = {
+        "bash": ["--norc"],
+        "zsh": ["-f"],
+        "fish": ["--no-config"],
+        "tcsh": ["-f"],
+    }[name]
     before = "autoload -U compinit; compinit -u -D; " if name == "zsh" else ""
     load = 'eval "$(cat ./script)"' if name == "zsh" else "source ./script"
     done = subprocess.run(

@@ -86,7 +86,9 @@ def wait_for_handlers(process: Run, seconds: float = 60) -> None:
     wanted = sum(1 << number - 1 for number in (signal.SIGTERM, signal.SIGHUP))
     wait_until(
         lambda: (
-            int(status.read_text("ascii").partition("SigCgt:")[2].split()[0], 16) & wanted == wanted
+            int(status.read_text("ascii").partition("SigCgt:")[2].split()[0], 16)
+            & wanted
+            == wanted
         ),
         seconds,
     )
@@ -106,14 +108,20 @@ def wait_until_full(pipe: IO[Any], seconds: float = 60) -> None:
 
 
 def stop(
-    arguments: list[str], number: signal.Signals, *, part: Path | None = None, lines: int = 2
+    arguments: list[str],
+    number: signal.Signals,
+    *,
+    part: Path | None = None,
+    lines: int = 2,
 ) -> str:
     """Run the command, signal it when it is at work and a part has lines; return what it says."""
     pipe, nobody = subprocess.PIPE, subprocess.DEVNULL
     with start(*arguments, stdin=pipe, stdout=nobody, encoding="utf-8") as process:
         wait_for_handlers(process)
         if part is not None:
-            wait_until(lambda: part.exists() and part.read_bytes().count(b"\n") >= lines)
+            wait_until(
+                lambda: part.exists() and part.read_bytes().count(b"\n") >= lines
+            )
         process.send_signal(number)
         assert process.wait(60) == 128 + number
         assert process.stderr is not None
@@ -147,14 +155,19 @@ def test_what_a_killed_run_leaves(endless: str, tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
         process.wait(60)
     assert beside.returncode == 1
-    assert beside.stderr == f"sitemapreader: cannot write to {file}: another run is writing it\n"
+    assert (
+        beside.stderr
+        == f"sitemapreader: cannot write to {file}: another run is writing it\n"
+    )
     assert part.exists()
     assert run(str(SITE), "-o", str(file), "-q").returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["urls.csv"]
     assert len(file.read_text("utf-8").splitlines()) > 40
 
 
-@pytest.mark.parametrize("line", ["-", "-i -", "read", "tree -i -", "discover -i -", "- -o u.csv"])
+@pytest.mark.parametrize(
+    "line", ["-", "-i -", "read", "tree -i -", "discover -i -", "- -o u.csv"]
+)
 def test_a_signal_while_nothing_is_written_to_us(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,13 +176,18 @@ def test_a_signal_while_nothing_is_written_to_us(
     part = tmp_path / "u.csv.part" if "-o" in line else None
     said = stop(line.split(), signal.SIGTERM, part=part, lines=1)
     kept = "; u.csv was not written" if part else ""
-    assert (said, [*tmp_path.iterdir()]) == (f"sitemapreader: stopped by SIGTERM{kept}\n", [])
+    assert (said, [*tmp_path.iterdir()]) == (
+        f"sitemapreader: stopped by SIGTERM{kept}\n",
+        [],
+    )
 
 
 def test_an_audit_that_is_stopped(endless: str) -> None:
     """A signal ends an audit without a report, and the program says what would bring one."""
     said = stop(["audit", endless, "-o", "report.html"], signal.SIGTERM)
-    assert "stopped by SIGTERM; no report was written: to get one, limit the audit" in said
+    assert (
+        "stopped by SIGTERM; no report was written: to get one, limit the audit" in said
+    )
 
 
 SIGNALLED_BESIDE = """
@@ -189,7 +207,9 @@ sys.exit(main())
 """
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals of threads on Windows")
+@pytest.mark.skipif(
+    not hasattr(signal, "pthread_kill"), reason="no signals of threads on Windows"
+)
 def test_a_signal_that_interrupts_no_wait(tmp_path: Path) -> None:
     """A signal that the event loop's thread does not notice ends the program all the same."""
     done = run_code(SIGNALLED_BESIDE, tmp_path)
@@ -255,13 +275,18 @@ def test_a_full_disk(command: str) -> None:
         assert process.wait(60) == 1
         assert process.stderr is not None
         said = process.stderr.read()
-    assert said == "sitemapreader: cannot write to standard output: No space left on device\n"
+    assert (
+        said
+        == "sitemapreader: cannot write to standard output: No space left on device\n"
+    )
 
 
 DOWN = "http://127.0.0.1:9/"
 
 
-@pytest.mark.parametrize("options", [(), ("--state", "all.db"), ("--report", "sites.csv")])
+@pytest.mark.parametrize(
+    "options", [(), ("--state", "all.db"), ("--report", "sites.csv")]
+)
 @pytest.mark.parametrize("name", ["urls.txt", "urls.parquet", "urls.jsonl.gz"])
 def test_a_file_of_yesterday_outlives_a_bad_day(
     tmp_path: Path, name: str, options: tuple[str, ...]
@@ -274,10 +299,16 @@ def test_a_file_of_yesterday_outlives_a_bad_day(
                 output.write_text("yesterday", "utf-8") if is_there else output.unlink()
                 done = run(source, "-o", str(output), *options, "-m", "5", cwd=tmp_path)
                 assert done.returncode == code, done.stderr
-                assert f"{output} was not written, because nothing was found" in done.stderr
+                assert (
+                    f"{output} was not written, because nothing was found"
+                    in done.stderr
+                )
                 assert output.exists() == is_there
                 assert not is_there or output.read_text("utf-8") == "yesterday"
-            assert "--report" not in options or "127.0.0.1" in (tmp_path / "sites.csv").read_text()
+            assert (
+                "--report" not in options
+                or "127.0.0.1" in (tmp_path / "sites.csv").read_text()
+            )
     assert not list(tmp_path.glob(".*"))
 
 
@@ -292,7 +323,9 @@ def test_a_fault_leaves_what_was_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("waiting", ["for the server", "for the reader"])
-def test_whole_lines(endless: str, tmp_path: Path, number: signal.Signals, waiting: str) -> None:
+def test_whole_lines(
+    endless: str, tmp_path: Path, number: signal.Signals, waiting: str
+) -> None:
     """A signal ends the program with 128 and its number, and only whole lines were written."""
     file = tmp_path / "sitemap.xml"
     file.write_bytes(urlset(200_000))

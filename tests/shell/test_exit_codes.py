@@ -33,10 +33,16 @@ TOP, A, B = (f"https://example.org/{name}.xml" for name in ("top", "a", "b"))
 
 def test_the_table() -> None:
     """docs/exit-codes.md and `--help --all` have the codes and their meanings, as the code has."""
-    rows = re.findall(r"^\| ([\d, ]+) \| (.+) \|$", PAGE.read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| ([\d, ]+) \| (.+) \|$", PAGE.read_text("utf-8"), re.MULTILINE
+    )
     assert dict(rows) == MEANINGS
     _, _, said = run("--help", "--all").stdout.partition("exit codes:\n")
-    lines = [re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in said.splitlines() if line]
+    lines = [
+        re.split(r"\s{2,}", line.strip(), maxsplit=1)
+        for line in said.splitlines()
+        if line
+    ]
     assert dict(lines[: len(MEANINGS)]) == MEANINGS
 
 
@@ -63,13 +69,21 @@ SECOND = small_urlset("https://example.org/2")
             "not-modified-since",
         ),
         ({TOP: index(A, STRANGER)}, {}, "cross-host-child, lost"),
-        ({TOP: index(A, STRANGER)}, {"follow": lambda e: "else" not in e.loc}, "not-followed"),
+        (
+            {TOP: index(A, STRANGER)},
+            {"follow": lambda e: "else" not in e.loc},
+            "not-followed",
+        ),
         (
             {ROBOTS: f"User-agent: *\nDisallow: /b.xml\nSitemap: {TOP}".encode()},
             {},
             "robots-disallowed",
         ),
-        ({TOP: index(A), A: index(B)}, {"limits": Limits(depth=1)}, "budget-depth, lost"),
+        (
+            {TOP: index(A), A: index(B)},
+            {"limits": Limits(depth=1)},
+            "budget-depth, lost",
+        ),
         ({}, {"limits": Limits(children=1)}, "budget-children, lost"),
     ],
 )
@@ -85,7 +99,9 @@ async def test_complete(
     reason, _, is_lost = (left_out or "").partition(", ")
     report = (await walk_all(pages | extra, **arguments)).report
     assert report.complete is (left_out is not None and not is_lost)
-    assert {r: n for r, n in report.left_out.items() if n} == ({reason: 1} if reason else {})
+    assert {r: n for r, n in report.left_out.items() if n} == (
+        {reason: 1} if reason else {}
+    )
 
 
 # -- the program
@@ -104,14 +120,34 @@ TWO: dict[str, object] = {
 @pytest.mark.parametrize(
     ("pages", "options", "code", "last"),
     [
-        ({"/sitemap.xml": urlset(2)}, (), 0, r"2 URLs; documents: 1 complete, \d skipped"),
+        (
+            {"/sitemap.xml": urlset(2)},
+            (),
+            0,
+            r"2 URLs; documents: 1 complete, \d skipped",
+        ),
         ({}, (), 1, r"failed: 1 no-sitemap: \S+"),
         ({"/": HTML}, (), 1, r"failed: 1 no-sitemap: \S+"),
-        ({"/robots.txt": b"User-agent: *\nDisallow:", "/": HTML}, (), 1, r"failed: 1 no-sitemap: "),
+        (
+            {"/robots.txt": b"User-agent: *\nDisallow:", "/": HTML},
+            (),
+            1,
+            r"failed: 1 no-sitemap: ",
+        ),
         ({"/sitemap.xml": urlset(0)}, (), 1, r"0 URLs; documents: "),
-        ({"/i.xml": HTML}, ("--sitemap", "/i.xml"), 1, r"failed: 1 html-not-sitemap: \S+"),
+        (
+            {"/i.xml": HTML},
+            ("--sitemap", "/i.xml"),
+            1,
+            r"failed: 1 html-not-sitemap: \S+",
+        ),
         ({"/i.xml": 403}, ("--sitemap", "/i.xml"), 4, r"failed: 1 http-status: \S+"),
-        ({"/i.xml": 503}, ("--sitemap", "/i.xml", "-m", "1"), 4, r"failed: 1 http-status: \S+"),
+        (
+            {"/i.xml": 503},
+            ("--sitemap", "/i.xml", "-m", "1"),
+            4,
+            r"failed: 1 http-status: \S+",
+        ),
         (
             dict.fromkeys(("/", "/robots.txt", "/sitemap.xml"), 401),
             (),
@@ -179,8 +215,12 @@ def test_each_failed_site_is_named() -> None:
     assert done.returncode == 3
     lines = done.stderr.splitlines()
     assert any("1 URL from 6 sources (5 failed)" in line for line in lines)
-    assert "no sitemap was found" not in "".join(line for line in lines if urls[4] in line)
-    failed = re.findall(r"^sitemapreader: failed: \d (\S+): (.+)$", done.stderr, re.MULTILINE)
+    assert "no sitemap was found" not in "".join(
+        line for line in lines if urls[4] in line
+    )
+    failed = re.findall(
+        r"^sitemapreader: failed: \d (\S+): (.+)$", done.stderr, re.MULTILINE
+    )
     assert {reason: set(named.split(", ")) for reason, named in failed} == {
         "no-sitemap": {urls[1], urls[3]},
         "login-required": {urls[2]},
@@ -190,9 +230,12 @@ def test_each_failed_site_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lastmods", "undated", "future"), [(["", "2026-05-05"], 1, 0), (["2999-01-01"], 0, 1)]
+    ("lastmods", "undated", "future"),
+    [(["", "2026-05-05"], 1, 0), (["2999-01-01"], 0, 1)],
 )
-def test_what_a_date_does_not_hold_back(lastmods: list[str], undated: int, future: int) -> None:
+def test_what_a_date_does_not_hold_back(
+    lastmods: list[str], undated: int, future: int
+) -> None:
     """URLs without a date, and with one that cannot be, come with `--since`: it is said."""
     page = small_urlset(
         *((f"https://example.org/?{lastmod}", lastmod) for lastmod in lastmods)
@@ -201,21 +244,27 @@ def test_what_a_date_does_not_hold_back(lastmods: list[str], undated: int, futur
     assert (done.returncode, len(done.stdout.split())) == (0, len(lastmods))
     urls = "URL" if undated == 1 else "URLs"
     said = f"kept {undated} {urls} without a date (--undated drop excludes them) and {future}"
-    assert done.stderr.splitlines()[1:] == [f"sitemapreader: {said} with a date in the future"]
+    assert done.stderr.splitlines()[1:] == [
+        f"sitemapreader: {said} with a date in the future"
+    ]
     assert "kept " not in run("-", input=page).stderr
 
 
 @pytest.mark.parametrize(
     "words", [("--include", "nowhere"), ("--since", "2030-01-01", "--undated", "drop")]
 )
-def test_what_nobody_wants_is_no_failure(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_what_nobody_wants_is_no_failure(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
     """A run whose filters hold everything back is complete, says so, and writes its empty list."""
     file = tmp_path / "day.txt"
     file.write_text("of yesterday\n", "utf-8")
     with serving({"/sitemap.xml": urlset(3)}) as (url,):
         done = run(url, *words, "-o", str(file))
     assert (done.returncode, file.read_text("utf-8")) == (0, "")
-    assert done.stderr.splitlines()[-1] == "sitemapreader: excluded 3 URLs: your filters"
+    assert (
+        done.stderr.splitlines()[-1] == "sitemapreader: excluded 3 URLs: your filters"
+    )
 
 
 async def test_what_has_no_room_is_counted() -> None:
@@ -248,7 +297,10 @@ async def answer(request: web.Request) -> web.StreamResponse:
     """Answer with a quick sitemap, and one that takes longer than anybody waits."""
     if request.path == "/slow.xml":
         await asyncio.sleep(60)
-    pages = {"/top.xml": index("HOST/quick.xml", "HOST/slow.xml"), "/quick.xml": urlset(2, "HOST")}
+    pages = {
+        "/top.xml": index("HOST/quick.xml", "HOST/slow.xml"),
+        "/quick.xml": urlset(2, "HOST"),
+    }
     return await Site(pages=pages).answer(request)
 
 
@@ -264,7 +316,14 @@ def test_there_are_changes(tmp_path: Path) -> None:
     """7 says that something is new, changed or gone; 0 that nothing is."""
     sitemap, site = tmp_path / "sitemap.xml", str(tmp_path)
     (tmp_path / "robots.txt").write_text(f"Sitemap: {SITE}sitemap.xml")
-    words = [site, "--state", str(tmp_path.parent / "exit.db"), "--changes", "--exit-code", "-q"]
+    words = [
+        site,
+        "--state",
+        str(tmp_path.parent / "exit.db"),
+        "--changes",
+        "--exit-code",
+        "-q",
+    ]
     codes = []
     for urls in (["a", "b"], ["a", "b"], ["a", "b", "c"], ["a", "b", "c"]):
         sitemap.write_bytes(small_urlset(*(SITE + url for url in urls)))

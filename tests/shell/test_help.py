@@ -51,7 +51,9 @@ def test_the_whole_help(name: str) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert all(flag in done.stdout for flag in flags)
     _, _, examples = done.stdout.partition("\nexamples:\n")
-    assert re.findall(r"^  (\S.*)$", examples, re.MULTILINE) == list_examples(COMMANDS[name])
+    assert re.findall(r"^  (\S.*)$", examples, re.MULTILINE) == list_examples(
+        COMMANDS[name]
+    )
 
 
 @for_each("name", ["", *COMMANDS])
@@ -71,7 +73,9 @@ def test_the_short_help_fits_a_terminal(name: str) -> None:
     assert lines[-1].startswith(
         f"`{' '.join(['sitemapreader', *name.split()])} --help --all` shows"
     )
-    assert any(line.startswith("for example: ") and "sitemapreader" in line for line in lines)
+    assert any(
+        line.startswith("for example: ") and "sitemapreader" in line for line in lines
+    )
     every = run(*name.split(), "--all", "--help").stdout
     shown = {line.split()[0] for line in lines if line.startswith("  -")}
     assert all(flag.rstrip(",") in every for flag in shown)
@@ -122,7 +126,16 @@ def test_help_is_cheap() -> None:
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
     loaded = set(done.stderr.split())
-    heavy = {"aiohttp", "asyncio", "feedparser", "json", "pyexpat", "sqlite3", "ssl", "tqdm"}
+    heavy = {
+        "aiohttp",
+        "asyncio",
+        "feedparser",
+        "json",
+        "pyexpat",
+        "sqlite3",
+        "ssl",
+        "tqdm",
+    }
     assert not loaded & {*heavy, "yarl"}
     assert len(loaded) < 160
 
@@ -148,7 +161,9 @@ def make_runnable(line: str, url: str, workplace: Path) -> str:
     (workplace / "hosts.txt").write_text(f"{url}\n")
     opened = " ".join(allow(url))
     meant = re.sub(r"(?<![\w/])(https://)?example\.org", url, line)
-    meant = meant.replace("-i sites.txt", f"-i sites.txt {opened}").replace("s3://bucket/", "")
+    meant = meant.replace("-i sites.txt", f"-i sites.txt {opened}").replace(
+        "s3://bucket/", ""
+    )
     if "scale" in line:
         if "hosts.txt" not in line:
             read_a_first_time(url, str(workplace / "crawl"))
@@ -158,7 +173,9 @@ def make_runnable(line: str, url: str, workplace: Path) -> str:
         reports = "-o last.json -o today.json"
         meant = f"sitemapreader audit {url} {reports} -q --fail-on never; {meant}"
     if "watch" in line:
-        meant = meant.replace(" --for 8h", "").replace(" watch", " watch --initial --for 1s")
+        meant = meant.replace(" --for 8h", "").replace(
+            " watch", " watch --initial --for 1s"
+        )
     if "state site.db" in line and "submit" not in line:
         meant = f"sitemapreader -q {url} --state site.db --changes >>gone.txt; {meant}"
     return meant
@@ -180,7 +197,9 @@ def test_an_example_works(line: str, workplace: Path) -> None:
         if program in line and shutil.which(program) is None:
             pytest.skip(f"no {program}: apt-get install {program}")
     pages = {
-        f"/{path.relative_to(SITE)}": path.read_bytes().replace(b"https://www.example.org", b"HOST")
+        f"/{path.relative_to(SITE)}": path.read_bytes().replace(
+            b"https://www.example.org", b"HOST"
+        )
         for path in SITE.rglob("*.*")
     }
     with serving(pages) as (url,):

@@ -54,7 +54,9 @@ def read_rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_a_table_and_a_report_of_many_sites(tmp_path: Path, listed: Path, sites: list[str]) -> None:
+def test_a_table_and_a_report_of_many_sites(
+    tmp_path: Path, listed: Path, sites: list[str]
+) -> None:
     """Each row says which site it is from, and the report how each site ended and why."""
     table, report = tmp_path / "urls.csv", tmp_path / "sites.jsonl"
     done = run(
@@ -69,13 +71,17 @@ def test_a_table_and_a_report_of_many_sites(tmp_path: Path, listed: Path, sites:
         (site, f"{site}/{number}") for site in whole for number in range(URLS)
     }
     outcomes = [json.loads(line) for line in report.read_text("utf-8").splitlines()]
-    said = {row["site"]: (row["status"], row["reason"], row["entries"]) for row in outcomes}
+    said = {
+        row["site"]: (row["status"], row["reason"], row["entries"]) for row in outcomes
+    }
     assert said == {
         **dict.fromkeys(whole, ("complete", "", URLS)),
         sites[-1]: ("none", "no-sitemap", 0),
         "not a site": ("failed", "invalid-url", 0),
     }
-    assert all(row["address"] in HOSTS for row in outcomes if row["status"] == "complete")
+    assert all(
+        row["address"] in HOSTS for row in outcomes if row["status"] == "complete"
+    )
     assert "not a site" in done.stderr
 
 
@@ -90,7 +96,11 @@ def test_time_for_each_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with serving(answer_slowly, HOSTS[:2]) as slow:
         (tmp_path / "sites.txt").write_text("\n".join(slow), "utf-8")
         words = ["-i", str(tmp_path / "sites.txt"), *allow(*slow)]
-        for given, number in (words, 0), ([*words, "--site-timeout", "60"], 2), (slow[:1], 1):
+        for given, number in (
+            (words, 0),
+            ([*words, "--site-timeout", "60"], 2),
+            (slow[:1], 1),
+        ):
             assert len(run(*given).stdout.split()) == number * URLS, given
 
 
@@ -99,7 +109,10 @@ def test_a_list_without_a_site(tmp_path: Path) -> None:
     (tmp_path / "none.txt").write_text("# nobody\n", "utf-8")
     (tmp_path / "urls.txt").write_text("of yesterday\n", "utf-8")
     done = run("-i", str(tmp_path / "none.txt"), "-o", str(tmp_path / "urls.txt"))
-    assert (done.returncode, (tmp_path / "urls.txt").read_text("utf-8")) == (1, "of yesterday\n")
+    assert (done.returncode, (tmp_path / "urls.txt").read_text("utf-8")) == (
+        1,
+        "of yesterday\n",
+    )
     assert done.stderr.splitlines()[-1] == "sitemapreader: the list names no source"
 
 
@@ -108,19 +121,26 @@ def test_a_folder_in_a_list_is_no_source(tmp_path: Path) -> None:
     (tmp_path / "sites.txt").write_text(f"{tmp_path}\n", "utf-8")
     done = run("-i", str(tmp_path / "sites.txt"))
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"{str(tmp_path)!r} is not an http(s) URL; a list may contain only URLs" in done.stderr
+    assert (
+        f"{str(tmp_path)!r} is not an http(s) URL; a list may contain only URLs"
+        in done.stderr
+    )
 
 
 def test_private_lines_of_a_list_are_refused(tmp_path: Path, sites: list[str]) -> None:
     """What a person types may be loopback; a line of a list may not, and says why."""
     file, report = tmp_path / "sites.txt", tmp_path / "report.jsonl"
     port = sites[0].rpartition(":")[2]
-    file.write_text(f"{sites[0]}\nhttp://127.0.0.1/\nhttp://localhost:{port}\n", "utf-8")
+    file.write_text(
+        f"{sites[0]}\nhttp://127.0.0.1/\nhttp://localhost:{port}\n", "utf-8"
+    )
     done = run("-i", str(file), "--report", str(report), "--allow-port", port)
     assert done.stdout == ""
     rows = [json.loads(line) for line in report.read_text("utf-8").splitlines()]
     assert [row["reason"] for row in rows] == ["blocked-address"] * 3
-    assert run("-q", sites[0]).stdout.split() == [f"{sites[0]}/{n}" for n in range(URLS)]
+    assert run("-q", sites[0]).stdout.split() == [
+        f"{sites[0]}/{n}" for n in range(URLS)
+    ]
 
 
 @pytest.mark.parametrize("suffix", ["urls", "jsonl", "csv.gz"])
@@ -128,7 +148,14 @@ def test_output_and_state_go_together(
     tmp_path: Path, listed: Path, sites: list[str], suffix: str
 ) -> None:
     """The first run writes all, the second one what is new: nothing; each says so in its report."""
-    options = ["--state", str(tmp_path / "all.db"), "-q", *allow(*sites), "-i", str(listed)]
+    options = [
+        "--state",
+        str(tmp_path / "all.db"),
+        "-q",
+        *allow(*sites),
+        "-i",
+        str(listed),
+    ]
     first, second = tmp_path / f"first.{suffix}", tmp_path / f"second.{suffix}"
     assert run(*options, "-o", str(first)).returncode == 3
     report = tmp_path / "report.csv"

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 HERE = "https://a.example/"
 SITE = str(package.ROOT / "testdata" / "site")
-LIBRARY = re.compile(r"\w+=|\bLimits\b(?! \(in Python)|_networks|_ports|_seconds|respect_robots")
+LIBRARY = re.compile(
+    r"\w+=|\bLimits\b(?! \(in Python)|_networks|_ports|_seconds|respect_robots"
+)
 """What no message for a shell may have in it."""
 
 
@@ -42,7 +44,9 @@ def test_no_message_speaks_python() -> None:
 def test_each_option_of_the_table_is_one() -> None:
     """The options that stand for arguments are known to the commands."""
     parsers = [command.make_parser() for command in COMMANDS.values()]
-    flags = {f for parser in parsers for a in parser.list_actions() for f in a.option_strings}
+    flags = {
+        f for parser in parsers for a in parser.list_actions() for f in a.option_strings
+    }
     assert {option.partition(" ")[0] for option in _NAMES.values()} <= flags
 
 
@@ -60,7 +64,9 @@ def test_quiet_names_what_ends_the_program(tmp_path: Path) -> None:
     unwritten = run(SITE, "-q", "-o", str(place))
     assert (locked.returncode, unwritten.returncode) == (6, 2)
     assert str(state) in locked.stderr
-    assert unwritten.stderr.endswith(f"the folder {place.parent} does not exist: make it first\n")
+    assert unwritten.stderr.endswith(
+        f"the folder {place.parent} does not exist: make it first\n"
+    )
     assert [done.stderr.count("\n") for done in (locked, unwritten)] == [1, 2]
     assert locked.stdout + unwritten.stdout == ""
 
@@ -88,7 +94,9 @@ def test_a_repair_is_one_line_with_a_count(tmp_path: Path, number: int) -> None:
     entity = "<url><loc>http://a.example/&eacute;</loc></url>\n"
     for name in ("one.xml", "two.xml"):
         others = "<url><loc>x:y</loc></url>" * 2
-        (tmp_path / name).write_text(f"<urlset>{entity * number}{others}</urlset>", "utf-8")
+        (tmp_path / name).write_text(
+            f"<urlset>{entity * number}{others}</urlset>", "utf-8"
+        )
     done = run("one.xml", "two.xml", cwd=tmp_path)
     lines = [line for line in done.stderr.splitlines() if " html-entity: " in line]
     more = f" (and {number - 1} more)" if number > 1 else ""
@@ -100,7 +108,9 @@ def test_a_repair_is_one_line_with_a_count(tmp_path: Path, number: int) -> None:
 
 def test_errors_are_counted(tmp_path: Path) -> None:
     """One error of a kind is printed, with file and line; then the number of the others."""
-    records = (f"<url><loc>https://e.org/{{{{ {n} }}}}</loc></url>\n" for n in range(500))
+    records = (
+        f"<url><loc>https://e.org/{{{{ {n} }}}}</loc></url>\n" for n in range(500)
+    )
     path = tmp_path / "unfilled.xml"
     path.write_text(f"<urlset>{''.join(records)}</urlset>", encoding="utf-8")
     said = run("read", f"{SITE}/sitemap_index.xml", str(path)).stderr
@@ -112,12 +122,16 @@ def test_errors_are_counted(tmp_path: Path) -> None:
 def test_what_a_report_has_no_room_for_is_counted(tmp_path: Path) -> None:
     """Where several documents have more Issues of a kind than are kept, one line has the rest."""
     for name in ("a", "b"):
-        (tmp_path / name).write_bytes(b"<urlset>%s</urlset>" % (b"<url><loc>x:y</loc></url>" * 12))
+        (tmp_path / name).write_bytes(
+            b"<urlset>%s</urlset>" % (b"<url><loc>x:y</loc></url>" * 12)
+        )
     (tmp_path / "sitemap.xml").write_bytes(index(f"{HERE}a", f"{HERE}b"))
     (tmp_path / "robots.txt").write_text(f"Sitemap: {HERE}sitemap.xml")
     lines = run(str(tmp_path), "--base-url", HERE).stderr.splitlines()
     kind = "sitemapreader: warning unsupported-scheme: "
-    assert [line.partition(kind)[2].partition(" [")[0] for line in lines if kind in line] == [
+    assert [
+        line.partition(kind)[2].partition(" [")[0] for line in lines if kind in line
+    ] == [
         f"{HERE}{name}:1: {IssueCode.UNSUPPORTED_SCHEME.meaning}" for name in ("a", "b")
     ] + [f"{tmp_path}: and 4 more of these"]
 
@@ -129,14 +143,19 @@ def test_a_file_that_breaks_off() -> None:
         pytest.skip("no file fails when it is read: run it on Linux")
     done = run("read", memory)
     assert (done.returncode, done.stdout) == (4, "")
-    assert f"sitemapreader: cannot read {memory}: Input/output error" in done.stderr.splitlines()
+    assert (
+        f"sitemapreader: cannot read {memory}: Input/output error"
+        in done.stderr.splitlines()
+    )
 
 
 def test_a_staging_server_that_forbids_everything() -> None:
     """Sixteen guesses that robots.txt forbids are not sixteen lines."""
     with serving({"/robots.txt": b"User-agent: *\nDisallow: /\n"}) as (url,):
         done = run(url)
-    (said,) = (line for line in done.stderr.splitlines() if " robots-disallowed: " in line)
+    (said,) = (
+        line for line in done.stderr.splitlines() if " robots-disallowed: " in line
+    )
     assert "(and 15 more): allow the URL in robots.txt. " in said
     assert "To fetch it all the same, pass --no-robots" in said
     assert done.returncode == 1
@@ -146,7 +165,9 @@ def test_a_staging_server_that_forbids_everything() -> None:
 @pytest.mark.parametrize("command", ["urls", "tree", "discover"])
 def test_a_site_with_only_a_feed(command: str, *, in_header: bool) -> None:
     """The feed that the start page links to is named, with the option that reads it."""
-    feed = "<rss><channel><item><link>http://a.example/post</link></item></channel></rss>"
+    feed = (
+        "<rss><channel><item><link>http://a.example/post</link></item></channel></rss>"
+    )
     kind = "application/rss+xml"
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -154,8 +175,14 @@ def test_a_site_with_only_a_feed(command: str, *, in_header: bool) -> None:
             return web.Response(text=feed)
         if request.path != "/":
             raise web.HTTPNotFound
-        link = f'<link rel="alternate" type="{kind}" href="/feed.xml">' * (not in_header)
-        headers = {"Link": f'</feed.xml>; rel="alternate"; type="{kind}"'} if in_header else {}
+        link = f'<link rel="alternate" type="{kind}" href="/feed.xml">' * (
+            not in_header
+        )
+        headers = (
+            {"Link": f'</feed.xml>; rel="alternate"; type="{kind}"'}
+            if in_header
+            else {}
+        )
         return web.Response(
             text=f"<!doctype html>{link}", content_type="text/html", headers=headers
         )
@@ -223,7 +250,11 @@ def test_a_refused_connection(command: str, scheme: str) -> None:
         url = f"{scheme}://127.0.0.1:{place.getsockname()[1]}/"
         done = run(command, url)
     assert done.returncode == 4
-    (wrong,) = (line for line in done.stderr.splitlines() if re.search(" (error|warning) ", line))
+    (wrong,) = (
+        line
+        for line in done.stderr.splitlines()
+        if re.search(" (error|warning) ", line)
+    )
     assert wrong.startswith(f"sitemapreader: error connect: {url}robots.txt: ")
     assert done.stderr.lower().count("connection refused") == 1
     assert not re.search("ssl|Errno", done.stderr)
@@ -232,7 +263,10 @@ def test_a_refused_connection(command: str, scheme: str) -> None:
 
 @pytest.mark.parametrize(
     ("has_certificate", "wanted"),
-    [(False, "http://"), (True, r"\[(self-signed certificate|unable to get local issuer)")],
+    [
+        (False, "http://"),
+        (True, r"\[(self-signed certificate|unable to get local issuer)"),
+    ],
 )
 def test_tls(tmp_path: Path, wanted: str, *, has_certificate: bool) -> None:
     """The line says what the server lacks and what to write, without the names of OpenSSL."""

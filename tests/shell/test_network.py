@@ -40,7 +40,9 @@ class Watch:
             self.running[request.host] += 1
             self.most_sites = max(self.most_sites, len(+self.running))
             self.most_of_one = max(self.most_of_one, self.running[request.host])
-            self.headers += [(request.host, *header) for header in request.headers.items()]
+            self.headers += [
+                (request.host, *header) for header in request.headers.items()
+            ]
         try:
             await asyncio.sleep(0.02)
             return self.page(request)
@@ -82,7 +84,9 @@ def test_one_host_is_asked_by_one_source_at_a_time(tmp_path: Path) -> None:
     watch = Watch()
     with serving(watch.answer) as (url,):
         file = tmp_path / "sites.txt"
-        several = [f"{url}{path}" for path in ("", "/map.xml", "/map.xml?2", "/map.xml?3")]
+        several = [
+            f"{url}{path}" for path in ("", "/map.xml", "/map.xml?2", "/map.xml?3")
+        ]
         file.write_text("\n".join(several), "utf-8")
         done = run("-q", "-i", str(file), *allow(url))
     assert done.returncode == 0
@@ -109,16 +113,26 @@ def test_a_login(command: str, how: str) -> None:
     with serving(watch.answer) as (url,):
         watch.key = "reader:s3cr3t"
         refused = run(command, url)
-        words = [url, "-u", watch.key] if how == "-u" else [url.replace("//", f"//{watch.key}@")]
+        words = (
+            [url, "-u", watch.key]
+            if how == "-u"
+            else [url.replace("//", f"//{watch.key}@")]
+        )
         done = run(command, *words, "-v")
         watch.headers.clear()
-        wrong = run(command, *(word.replace("s3cr3t", "s3cr3t!") for word in words), "-v")
+        wrong = run(
+            command, *(word.replace("s3cr3t", "s3cr3t!") for word in words), "-v"
+        )
     assert (refused.returncode, done.returncode, wrong.returncode) == (4, 0, 4)
     assert done.stdout
     assert [key for _, key, _ in watch.headers].count("Authorization") == 2
     errors = [line for line in wrong.stderr.splitlines() if " error " in line]
-    assert [line.partition(": ")[2].split(":")[0] for line in errors] == ["error login-required"]
-    assert "give a user and a password: for a site in its URL or with --user" in errors[0]
+    assert [line.partition(": ")[2].split(":")[0] for line in errors] == [
+        "error login-required"
+    ]
+    assert (
+        "give a user and a password: for a site in its URL or with --user" in errors[0]
+    )
     for said in (done.stdout, done.stderr, wrong.stdout, wrong.stderr):
         assert not re.search("s3cr3t|reader", said.replace("sitemapreader", ""))
 
@@ -130,7 +144,9 @@ def test_secrets_stay_where_they_were_meant_for() -> None:
     async def lure(request: web.Request) -> web.StreamResponse:
         await named.answer(request)
         if request.path == "/robots.txt":
-            return web.Response(text=f"Sitemap: {place}/map.xml\nSitemap: http://{request.host}/r")
+            return web.Response(
+                text=f"Sitemap: {place}/map.xml\nSitemap: http://{request.host}/r"
+            )
         raise web.HTTPFound(f"{place}/map.xml")
 
     secrets = ("-u", "me:pw", "-H", "X-Key: abc", "-A", "our-bot")
@@ -150,7 +166,9 @@ class Proxy:
         self.authorization: set[str] = set()
         self.is_locked = False
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 first, *lines = head.decode().split("\r\n")
@@ -169,7 +187,10 @@ class Proxy:
         if method == "CONNECT":
             return b"HTTP/1.1 403 Not that one\r\nContent-Length: 0\r\n\r\n"
         base, _, path = target.rpartition("/")
-        bodies = {"robots.txt": f"Sitemap: {base}/map.xml".encode(), "map.xml": urlset(URLS, base)}
+        bodies = {
+            "robots.txt": f"Sitemap: {base}/map.xml".encode(),
+            "map.xml": urlset(URLS, base),
+        }
         body = bodies.get(path)
         if body is None:
             return b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
@@ -194,7 +215,9 @@ def test_a_proxy() -> None:
     """With -x all goes through the proxy, which resolves the names; its password is not shown."""
     with proxying() as (proxy, address):
         plain = run("http://shop.example/", "-x", address)
-        secure = run("https://shop.example/", "-v", "-x", f"http://us:pa%40ss@{address}")
+        secure = run(
+            "https://shop.example/", "-v", "-x", f"http://us:pa%40ss@{address}"
+        )
     assert (plain.returncode, len(plain.stdout.split())) == (0, URLS)
     assert "GET http://shop.example/map.xml" in proxy.asked
     assert "CONNECT shop.example:443" in proxy.asked
@@ -223,7 +246,9 @@ def test_delay_and_concurrency() -> None:
     with serving(watch.answer) as (url,):
         done = run(url, "--delay", "0.3", "-c", "1", "--format", "jsonl")
     assert done.returncode == 0
-    assert {json.loads(line)["sitemap"] for line in done.stdout.splitlines()} == {f"{url}/map.xml"}
+    assert {json.loads(line)["sitemap"] for line in done.stdout.splitlines()} == {
+        f"{url}/map.xml"
+    }
     assert watch.most_of_one == 1
 
 

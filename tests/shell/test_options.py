@@ -123,14 +123,18 @@ NEEDED = {
 
 
 @for_each("name, flag, long, action", CASES)
-def test_an_option_is_understood(name: str, flag: str, long: str, action: argparse.Action) -> None:
+def test_an_option_is_understood(
+    name: str, flag: str, long: str, action: argparse.Action
+) -> None:
     """Each command gets the value of each of its options, written short or long."""
     typed, expected = TYPED[action.type] if action.nargs != 0 else ("", action.const)
     if action.choices:
         typed, expected = list(action.choices)[-1:] * 2
     # of an option that is given twice, the last one counts
     words = [*NEEDED.get(name, "").split(), flag, *filter(None, [typed])]
-    parsed = COMMANDS[name].make_parser().parse([*words, *OPERANDS.get(name, "").split()])
+    parsed = (
+        COMMANDS[name].make_parser().parse([*words, *OPERANDS.get(name, "").split()])
+    )
     value = getattr(parsed, action.dest)
     assert value == ([expected] if isinstance(value, list) else expected), long
 
@@ -144,7 +148,9 @@ def test_an_option_reaches_the_library(words: str) -> None:
     assert default != expected
     part, _, name = place.partition(" ")
     if part != "walk":
-        assert default == getattr({"limits": Limits(), "options": FetchOptions()}[part], name)
+        assert default == getattr(
+            {"limits": Limits(), "options": FetchOptions()}[part], name
+        )
 
 
 def find(words: str, place: str) -> Any:
@@ -159,7 +165,10 @@ def find(words: str, place: str) -> Any:
 def test_until_a_time() -> None:
     """`--until 7d` ends at the moment at which `--since 7d` begins; a day, when it is over."""
     assert types.parse_until("7d") - types.parse_since("7d") < timedelta(minutes=1)
-    assert types.parse_until("2026-01-31").isoformat() == "2026-01-31T23:59:59.999999+00:00"
+    assert (
+        types.parse_until("2026-01-31").isoformat()
+        == "2026-01-31T23:59:59.999999+00:00"
+    )
 
 
 @pytest.mark.parametrize("flag", ["-h", "--help", "--version"])
@@ -170,7 +179,9 @@ def test_leaving(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
             command.make_parser().parse([flag])
         assert ending.value.code == 0
         shown = capsys.readouterr().out
-        assert (sitemapreader.__version__ if flag == "--version" else "usage: ") in shown
+        assert (
+            sitemapreader.__version__ if flag == "--version" else "usage: "
+        ) in shown
 
 
 def write_page() -> str:
@@ -181,7 +192,9 @@ def write_page() -> str:
             for action in group._group_actions:
                 if action.option_strings:
                     rows = groups.setdefault(str(group.title), {})
-                    rows.setdefault((_write_flags(action), _write_help(action)), []).append(name)
+                    rows.setdefault(
+                        (_write_flags(action), _write_help(action)), []
+                    ).append(name)
     lines = []
     for title, rows in groups.items():
         lines.append(f"| **{title[0].upper()}{title[1:]}** | | |")
@@ -194,12 +207,16 @@ def write_page() -> str:
 def _write_flags(action: argparse.Action) -> str:
     value = "|".join(action.choices) if action.choices else action.metavar
     shown = f" {value}" if value and action.nargs != 0 else ""
-    return ", ".join(f"`{flag}{shown}`" for flag in action.option_strings).replace("|", r"\|")
+    return ", ".join(f"`{flag}{shown}`" for flag in action.option_strings).replace(
+        "|", r"\|"
+    )
 
 
 def _write_help(action: argparse.Action) -> str:
     text = (action.help or "").replace(sitemapreader.__version__, "VERSION")
-    return re.sub(r"--[a-z][a-z-]*", r"`\g<0>`", text.replace("|", r"\|").replace("*", r"\*"))
+    return re.sub(
+        r"--[a-z][a-z-]*", r"`\g<0>`", text.replace("|", r"\|").replace("*", r"\*")
+    )
 
 
 def test_the_page_is_made_from_the_parsers(*, regenerate: bool) -> None:

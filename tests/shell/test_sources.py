@@ -33,14 +33,19 @@ def test_a_folder_is_a_site() -> None:
     done = run(str(FOLDER))
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == 43
-    assert all(line.startswith("https://www.example.org/") for line in done.stdout.splitlines())
+    assert all(
+        line.startswith("https://www.example.org/") for line in done.stdout.splitlines()
+    )
     assert done.stderr == "sitemapreader: 43 URLs; documents: 8 complete\n"
 
 
 @pytest.mark.parametrize("command", ["urls", "read"])
 def test_files_and_standard_input(tmp_path: Path, command: str) -> None:
     """A file is one sitemap, compressed or not; `-` is standard input, the default of `read`."""
-    file, given = tmp_path / "sitemap.xml.gz", urlset(1, "https://stdin.example").decode()
+    file, given = (
+        tmp_path / "sitemap.xml.gz",
+        urlset(1, "https://stdin.example").decode(),
+    )
     file.write_bytes(gzip.compress(urlset(2)))
     done = run(command, str(file), "-", "-q", input=given)
     locs = ["https://example.org/0", "https://example.org/1", "https://stdin.example/0"]
@@ -60,7 +65,9 @@ def test_an_index_on_disk_is_not_complete(tmp_path: Path) -> None:
     listed = b"<loc>http://a.example/l.xml</loc><rs:md capability='resourcelist'/>"
     rs = b"<urlset xmlns:rs='http://www.openarchives.org/rs/terms/'"
     mixed = (
-        urlset(1).replace(b"<urlset", rs).replace(b"</urlset", b"<url>%s</url></urlset" % listed)
+        urlset(1)
+        .replace(b"<urlset", rs)
+        .replace(b"</urlset", b"<url>%s</url></urlset" % listed)
     )
     (tmp_path / "mixed.xml").write_bytes(mixed)
     part = run("read", "mixed.xml", cwd=tmp_path)
@@ -74,7 +81,9 @@ def test_what_is_said_of_a_file_names_it(tmp_path: Path) -> None:
     said = run(
         "read", "cut.xml", "--base-url", "http://a.example/b/", cwd=tmp_path
     ).stderr.splitlines()
-    assert any(line.startswith("sitemapreader: error truncated: cut.xml:") for line in said)
+    assert any(
+        line.startswith("sitemapreader: error truncated: cut.xml:") for line in said
+    )
     assert said[-1] == "sitemapreader: read in part: 1 truncated: cut.xml"
 
 
@@ -118,7 +127,10 @@ def test_a_host_and_its_port(word: str, url: str) -> None:
     "path, first",
     [
         *((path, "/robots.txt") for path in ("", "/", "/robots.txt")),
-        *((path, path) for path in ("/blog/", "/blog", "/a.xml", "/?map=1", "/b/robots.txt")),
+        *(
+            (path, path)
+            for path in ("/blog/", "/blog", "/a.xml", "/?map=1", "/b/robots.txt")
+        ),
     ],
 )
 def test_what_is_tried_first(path: str, first: str) -> None:
@@ -161,7 +173,10 @@ READERS: list[Callable[[str], list[str]]] = [
 def test_a_feed_is_a_feed_everywhere(read: Callable[[str], list[str]]) -> None:
     """The URL of a feed gives its items, and not the site, wherever it is written."""
     with serving(FEED) as (url,):
-        assert read(f"{url}/feed/") == ["https://example.org/1", "https://example.org/2"]
+        assert read(f"{url}/feed/") == [
+            "https://example.org/1",
+            "https://example.org/2",
+        ]
         assert len(read(f"{url}/news/")) == 9
 
 
@@ -188,7 +203,12 @@ def test_a_folder_leads_to_the_site(page: object, path: str) -> None:
 
 @pytest.mark.parametrize(
     ("page", "path", "code"),
-    [(404, "/old.xml", 1), (404, "/a/b.xml.gz", 1), (401, "/2026/", 4), (0, "/2026/", 4)],
+    [
+        (404, "/old.xml", 1),
+        (404, "/a/b.xml.gz", 1),
+        (401, "/2026/", 4),
+        (0, "/2026/", 4),
+    ],
 )
 def test_what_is_no_folder(page: int, path: str, code: int) -> None:
     """A sitemap that is missing, a login and a dead line are failures, and nothing is searched."""

@@ -36,7 +36,9 @@ def site(tmp_path: Path) -> Path:
 
 
 def publish(folder: Path, *names: str) -> None:
-    (folder / "a.xml").write_bytes(urlset(*(f"https://example.org/{name}" for name in names)))
+    (folder / "a.xml").write_bytes(
+        urlset(*(f"https://example.org/{name}" for name in names))
+    )
 
 
 def run(folder: Path, *words: str) -> Ran:
@@ -57,7 +59,15 @@ def test_the_second_night_prints_nothing_and_is_no_failure(site: Path) -> None:
 
 def test_changes_and_what_is_unlisted(site: Path) -> None:
     """What is new, what is missing and waits for another day, and what `state` says of it."""
-    words = ["site", "--state", "site.db", "--changes", "--unlisted", "--format", "jsonl"]
+    words = [
+        "site",
+        "--state",
+        "site.db",
+        "--changes",
+        "--unlisted",
+        "--format",
+        "jsonl",
+    ]
     assert len(run(site, *words).lines) == 2
     publish(site, "2", "3")
     ran = run(site, *words)
@@ -72,7 +82,15 @@ def test_changes_and_what_is_unlisted(site: Path) -> None:
 
 def test_what_is_unlisted_is_counted(site: Path) -> None:
     """The summary says which of the URLs are unlisted; `state` how many it knows, and why."""
-    words = ["site", "--state", "site.db", "--changes", "--unlisted", "--format", "jsonl"]
+    words = [
+        "site",
+        "--state",
+        "site.db",
+        "--changes",
+        "--unlisted",
+        "--format",
+        "jsonl",
+    ]
     run(site, *words)
     publish(site, "2")
     run(site, *words)
@@ -83,7 +101,9 @@ def test_what_is_unlisted_is_counted(site: Path) -> None:
         db.execute("UPDATE site SET confirmed_run = 1")
     assert "1 URL (1 unlisted); documents" in run(site, *words).said
     assert "0 URLs; documents" in run(site, *words).said
-    assert run(site, "state", "site.db", "--unlisted").lines == ["https://example.org/1"]
+    assert run(site, "state", "site.db", "--unlisted").lines == [
+        "https://example.org/1"
+    ]
     assert "complete, 1 unlisted" in run(site, "state", "site.db").lines[1]
     (line,) = run(site, "state", "site.db", "--unlisted", "--format", "jsonl").lines
     row = json.loads(line)
@@ -96,23 +116,38 @@ def test_what_is_unlisted_is_counted(site: Path) -> None:
     }
 
 
-def test_what_is_lost_by_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_lost_by_several(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With --unique a page of one of two sites is unlisted, and gone as well."""
     clock = SetClock(monkeypatch)
     for name in ("org", "net"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "2").write_text("<!DOCTYPE html><title>2</title>")
-    words = ["org", "net", "--state", "site.db", "--changes", "--unlisted", "--gone", "--unique"]
+    words = [
+        "org",
+        "net",
+        "--state",
+        "site.db",
+        "--changes",
+        "--unlisted",
+        "--gone",
+        "--unique",
+    ]
     told = []
     for pages in ("12", "2", "2"):
         for name in ("org", "net"):
             lists = urlset(*(f"https://example.{name}/{page}" for page in pages))
             (tmp_path / name / "sitemap.xml").write_bytes(lists)
         ran = run(tmp_path / "org", *words, "--format", "jsonl")
-        told = sorted((row["loc"][8:], row["change"]) for row in map(json.loads, ran.lines))
+        told = sorted(
+            (row["loc"][8:], row["change"]) for row in map(json.loads, ran.lines)
+        )
         clock.now += DAY
     lost = ("gone", "unlisted")
-    assert told == [(f"example.{name}/1", why) for name in ("net", "org") for why in lost]
+    assert told == [
+        (f"example.{name}/1", why) for name in ("net", "org") for why in lost
+    ]
 
 
 def test_a_run_that_did_not_compare(site: Path) -> None:
@@ -152,7 +187,9 @@ def test_what_a_state_holds(site: Path) -> None:
     assert ran.lines[0] == "https://example.org/"
     assert "complete, 0 unlisted" in ran.lines[1]
     assert "2 URLs to compare with" in ran.lines[2]
-    assert any("https://example.org/a.xml: 2 URLs, complete" in line for line in ran.lines)
+    assert any(
+        "https://example.org/a.xml: 2 URLs, complete" in line for line in ran.lines
+    )
     run(site, "site", "--state", "plain.db")
     planned = run(site, "state", "plain.db", "--plan", "3")
     assert "nothing is planned, because no run used" in planned.said
@@ -234,7 +271,12 @@ PREPARE = ("sitemapreader.output.sink", "Output", "prepare")
     ],
 )
 def test_a_signal_near_the_commit(
-    site: Path, number: str, step: tuple[str, str, str], before: str, after: str, code: int
+    site: Path,
+    number: str,
+    step: tuple[str, str, str],
+    before: str,
+    after: str,
+    code: int,
 ) -> None:
     """Before the commit it stops the run, which then has done nothing; then it is too late."""
     output = site.parent / "urls.txt"
@@ -259,7 +301,8 @@ def test_a_signal_near_the_commit(
 
 
 @pytest.mark.parametrize(
-    ("narrow", "changes"), [(["--include", "1$"], []), (["--limit", "1"], ["--changes"])]
+    ("narrow", "changes"),
+    [(["--include", "1$"], []), (["--limit", "1"], ["--changes"])],
 )
 def test_what_an_option_hid_comes_without_it(
     site: Path, narrow: list[str], changes: list[str]

@@ -87,13 +87,17 @@ async def answer_slowly(request: web.Request) -> web.StreamResponse:
     if request.path == "/robots.txt":
         return web.Response(text=f"Sitemap: {base}/index.xml")
     if request.path == "/index.xml":
-        locs = "".join(f"<sitemap><loc>{base}/{n}.xml</loc></sitemap>" for n in range(10))
+        locs = "".join(
+            f"<sitemap><loc>{base}/{n}.xml</loc></sitemap>" for n in range(10)
+        )
         return web.Response(text=f"<sitemapindex>{locs}</sitemapindex>")
     await asyncio.sleep(0.2)
     return web.Response(body=urlset(100, base))
 
 
-SHOWN = re.compile(r"(\d+) URLs, (\d+)/(\d+) documents, ([\d,]+/s, [\d.]+ \S+, \d+:\d\d)?")
+SHOWN = re.compile(
+    r"(\d+) URLs, (\d+)/(\d+) documents, ([\d,]+/s, [\d.]+ \S+, \d+:\d\d)?"
+)
 
 
 @pytest.mark.parametrize("columns", [0, 40])
@@ -102,7 +106,10 @@ def test_progress_at_a_terminal(columns: int) -> None:
 
     It takes one line, and no number is cut.
     """
-    with serving(answer_slowly) as (url,), sitting_at(url, columns=columns) as (terminal, process):
+    with (
+        serving(answer_slowly) as (url,),
+        sitting_at(url, columns=columns) as (terminal, process),
+    ):
         assert process.stdout is not None
         assert len(process.stdout.read().split()) == 1000
         text = terminal.watch(until="1000 URLs; documents: 12 complete")
@@ -122,8 +129,14 @@ def test_progress_at_a_terminal(columns: int) -> None:
 def test_progress_of_an_audit() -> None:
     """It counts the URLs and bytes that were read, as that of a walk does, and then the pages."""
     words = ("audit", "--pages", "40")
-    with serving(answer_slowly) as (url,), sitting_at(*words, url) as (terminal, process):
-        for shown in (r"[1-9]00 URLs, .*, [1-9][\d.]* KiB", r"pages visited: [1-9]\d*, 1,000 URLs"):
+    with (
+        serving(answer_slowly) as (url,),
+        sitting_at(*words, url) as (terminal, process),
+    ):
+        for shown in (
+            r"[1-9]00 URLs, .*, [1-9][\d.]* KiB",
+            r"pages visited: [1-9]\d*, 1,000 URLs",
+        ):
             assert re.search(shown, terminal.watch(until=shown))
         assert process.stdout is not None
         process.stdout.read()
@@ -134,7 +147,9 @@ def test_progress_and_a_signal() -> None:
     """A signal takes the progress away before it is said that there was one."""
     with serving(answer_slowly) as (url,), sitting_at(url, f"{url}/1.xml") as seat:
         terminal, process = seat
-        assert "sources done: 0, " in terminal.watch(until=r"\d URLs, \d+/\d+ documents,")
+        assert "sources done: 0, " in terminal.watch(
+            until=r"\d URLs, \d+/\d+ documents,"
+        )
         process.send_signal(signal.SIGTERM)
         text = terminal.watch(until="SIGTERM")
         assert process.wait(60) == 143
@@ -147,12 +162,17 @@ def test_a_password_is_asked_for(user: str) -> None:
     sent: set[bytes] = set()
 
     async def answer(request: web.Request) -> web.StreamResponse:
-        sent.add(base64.b64decode(request.headers["Authorization"].removeprefix("Basic ")))
+        sent.add(
+            base64.b64decode(request.headers["Authorization"].removeprefix("Basic "))
+        )
         return web.Response(body=urlset(1))
 
     with (
         serving(answer) as (url,),
-        sitting_at("--sitemap", f"{url}/a.xml", "-u", user, stdin=True) as (terminal, process),
+        sitting_at("--sitemap", f"{url}/a.xml", "-u", user, stdin=True) as (
+            terminal,
+            process,
+        ),
     ):
         terminal.watch(until="Password for 'reader': ")
         terminal.type("s3cr3t\n")
@@ -166,9 +186,14 @@ def test_a_password_is_asked_for(user: str) -> None:
 
 def test_a_password_that_is_not_given() -> None:
     """Ctrl-C at the question ends the program with 130, without a traceback."""
-    with sitting_at("https://a.example/", "-u", "me", stdin=True) as (terminal, process):
+    with sitting_at("https://a.example/", "-u", "me", stdin=True) as (
+        terminal,
+        process,
+    ):
         terminal.watch(until="Password")
-        for _ in range(30):  # one that comes just before the read waits for the next key
+        for _ in range(
+            30
+        ):  # one that comes just before the read waits for the next key
             process.send_signal(signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(2)
@@ -186,7 +211,10 @@ def test_progress_and_results(tmp_path: Path, place: str) -> None:
     """
     words = {"file": ["-o", str(tmp_path / "urls.txt")], "quiet": ["-q"]}.get(place, [])
     is_here = place != "quiet"
-    with serving(answer_slowly) as (url,), sitting_at(url, *words, stdout=is_here) as seat:
+    with (
+        serving(answer_slowly) as (url,),
+        sitting_at(url, *words, stdout=is_here) as seat,
+    ):
         terminal, process = seat
         if process.stdout is not None:
             assert len(process.stdout.read().split()) == 1000

@@ -32,7 +32,9 @@ def test_discover_prints_sitemaps() -> None:
 def test_discover_in_json(tmp_path: Path, name: str) -> None:
     """Each sitemap is an object that says how it was found, and on which site."""
     assert run("discover", str(SITE), "-o", name, cwd=tmp_path).returncode == 0
-    rows = [json.loads(line) for line in (tmp_path / name).read_text("utf-8").splitlines()]
+    rows = [
+        json.loads(line) for line in (tmp_path / name).read_text("utf-8").splitlines()
+    ]
     assert [row["via"] for row in rows] == ["robots", "robots"]
     assert {row["sitemap"] for row in rows} == {"https://www.example.org/robots.txt"}
     assert {row["site"] for row in rows} == {"https://www.example.org/"}
@@ -58,7 +60,9 @@ def test_tree() -> None:
 def test_tree_in_ascii() -> None:
     """Where the output has no characters for lines, others stand for them."""
     done = run(
-        "tree", str(SITE), env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+        "tree",
+        str(SITE),
+        env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     )
     assert done.stdout.isascii()
     assert "\n`-- https" in done.stdout
@@ -73,7 +77,13 @@ def test_tree_in_json(tmp_path: Path) -> None:
     assert first["source"] == str(SITE)
     (robots,) = first["sitemaps"]
     assert robots["role"] == "robots"
-    assert [child["entries"] for child in robots["sitemaps"][1]["sitemaps"]] == [5, 5, 12, 6, 10]
+    assert [child["entries"] for child in robots["sitemaps"][1]["sitemaps"]] == [
+        5,
+        5,
+        12,
+        6,
+        10,
+    ]
     assert json.dumps(second).count('"status": "complete"') == 8
 
 
@@ -86,4 +96,6 @@ def test_the_tree_of_a_site_without_sitemaps_is_short(pages: dict[str, object]) 
     assert lines[0] == url
     assert re.fullmatch(r"└── \d+ well-known paths tried, and no sitemap", lines[-1])
     assert len(lines) == 4
-    assert any("robots.txt  robots, skipped (http-status 404)" in line for line in lines)
+    assert any(
+        "robots.txt  robots, skipped (http-status 404)" in line for line in lines
+    )

@@ -28,7 +28,9 @@ FOLDER = str(SITE)
 
 def test_include_and_exclude() -> None:
     """Regular expressions choose URLs; several of a kind are alternatives; files obey them too."""
-    chosen = run(FOLDER, "-q", "--include", "/birds/b", "--include", "guide", "--exclude", "ow")
+    chosen = run(
+        FOLDER, "-q", "--include", "/birds/b", "--include", "guide", "--exclude", "ow"
+    )
     assert sorted(url.rpartition("/")[2] for url in chosen.stdout.split()) == [
         "bearded-tit",
         "bittern",
@@ -46,7 +48,10 @@ def test_limit(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / name).write_bytes(urlset(10))
     done = run("a", "b", "--limit", "13", "-o", "urls.txt", cwd=tmp_path)
-    assert (done.returncode, len((tmp_path / "urls.txt").read_text().split())) == (0, 13)
+    assert (done.returncode, len((tmp_path / "urls.txt").read_text().split())) == (
+        0,
+        13,
+    )
     assert done.stderr.startswith("sitemapreader: 13 URLs")
     for limit in ("10", "11"):
         assert run("a", "--limit", limit, "-q", cwd=tmp_path).stdout.count("\n") == 10
@@ -76,14 +81,18 @@ def test_unique_is_reported(tmp_path: Path) -> None:
     for number in range(2):
         shutil.copy(SITE / "sitemap-downloads.txt", tmp_path / f"{number}.txt")
     (tmp_path / "robots.txt").write_text(
-        "".join(f"Sitemap: https://www.example.org/{number}.txt\n" for number in range(2))
+        "".join(
+            f"Sitemap: https://www.example.org/{number}.txt\n" for number in range(2)
+        )
     )
     for name in ("all.json", "site.csv"):
         done = run(str(tmp_path), "--unique", "--report", name, cwd=tmp_path)
         assert "6 URLs" in done.stderr
     told = json.loads((tmp_path / "all.json").read_text())
     documents = [each for each in told["documents"] if each["listed"]]
-    assert [sum(each[name] for each in documents) for name in ("listed", "filtered")] == [12, 6]
+    assert [
+        sum(each[name] for each in documents) for name in ("listed", "filtered")
+    ] == [12, 6]
     (row,) = csv.DictReader((tmp_path / "site.csv").read_text().splitlines())
     assert (told["entries"], row["entries"]) == (6, "6")
 
@@ -94,7 +103,9 @@ def test_formats() -> None:
     rows = list(csv.reader(io.StringIO(done.stdout)))
     assert rows[0] == ["loc", "lastmod"]
     assert len(rows) == 44
-    lines = run(FOLDER, "-q", "--format", "jsonl", "--fields", "lastmod,loc").stdout.splitlines()
+    lines = run(
+        FOLDER, "-q", "--format", "jsonl", "--fields", "lastmod,loc"
+    ).stdout.splitlines()
     assert {tuple(json.loads(line)) for line in lines} == {("lastmod", "loc")}
     urls = run(FOLDER, "-q", "-0").stdout.split("\0")
     assert sorted(urls) == sorted(run(FOLDER, "-q", "-o", "-").stdout.split("\n"))
@@ -103,15 +114,24 @@ def test_formats() -> None:
 def test_any_locale(tmp_path: Path) -> None:
     """A terminal that knows no UTF-8 gets backslashes, and no traceback."""
     file = tmp_path / "sitemap.xml"
-    file.write_text("<urlset><url><loc>http://a.example/\u2603</loc></url></urlset>", "utf-8")
-    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    file.write_text(
+        "<urlset><url><loc>http://a.example/\u2603</loc></url></urlset>", "utf-8"
+    )
+    environment = {
+        **os.environ,
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+    }
     done = run(str(file), "-q", env=environment)
     assert (done.returncode, done.stdout) == (0, "http://a.example/\\u2603\n")
 
 
 def test_robots_feeds_and_probes() -> None:
     """--no-robots, --feeds and --probe do what `discover` and `walk` have them for."""
-    link = b'<!doctype html><link rel="alternate" type="application/rss+xml" href="/feed">'
+    link = (
+        b'<!doctype html><link rel="alternate" type="application/rss+xml" href="/feed">'
+    )
     pages = {
         "/robots.txt": b"User-agent: *\nDisallow: /sitemap\nDisallow: /news",
         "/sitemap.xml": urlset(2),
@@ -145,12 +165,18 @@ YEARS = {
         ((), {"2024", "2025", "2026", "1999", "2000"}, 0),
         (("--follow", "202[56]"), {"2025", "2026"}, 2),
         (("--no-follow", "202[56]"), {"2024", "1999", "2000"}, 2),
-        (("--follow", "2024", "--follow", "old", "--no-follow", "1999"), {"2024", "2000"}, 3),
+        (
+            ("--follow", "2024", "--follow", "old", "--no-follow", "1999"),
+            {"2024", "2000"},
+            3,
+        ),
         (("--no-follow", "."), set(), 4),
     ],
 )
 @pytest.mark.parametrize("command", ["urls", "tree"])
-def test_follow(command: str, words: tuple[str, ...], years: set[str], left_out: int) -> None:
+def test_follow(
+    command: str, words: tuple[str, ...], years: set[str], left_out: int
+) -> None:
     """Children are chosen by their URL, and what was left out is counted and no failure."""
     with serving(YEARS) as (url,):
         done = run(command, url, *words)
@@ -181,7 +207,9 @@ def test_a_slow_list_holds_up_nobody() -> None:
 
     with (
         serving(answer) as (url,),
-        start("-q", "-i", "-", *allow(url), stdin=subprocess.PIPE, encoding="utf-8") as process,
+        start(
+            "-q", "-i", "-", *allow(url), stdin=subprocess.PIPE, encoding="utf-8"
+        ) as process,
     ):
         assert process.stdin is not None
         assert process.stdout is not None

@@ -23,7 +23,10 @@ EVIL = "\x1b]0;owned\x07\u202e\x9b31m"
 
 WRONG = [
     # words that name no source
-    ("missing.xml", "'missing.xml' is neither an http(s) URL nor an existing file or folder"),
+    (
+        "missing.xml",
+        "'missing.xml' is neither an http(s) URL nor an existing file or folder",
+    ),
     ("tree ftp://a.example/", "'ftp://a.example/' is neither an http(s) URL"),
     ("discover ./map.xml", "'./map.xml' is neither"),
     ("[::1", "'[::1' is neither"),
@@ -39,7 +42,10 @@ WRONG = [
     ("audit", "no source was given: name "),
     ("-q tree site", "tree is a command, which comes first: sitemapreader tree"),
     ("tree site/sitemap_index.xml", "name its URL, or the folder"),
-    ("read https://a.example/a.xml", "is a URL, and read is for files: omit the word read"),
+    (
+        "read https://a.example/a.xml",
+        "is a URL, and read is for files: omit the word read",
+    ),
     ("read site", "site is a folder, and read is for files: omit the word read"),
     (
         "submit site --state s.db --key-file sites.txt",
@@ -55,7 +61,10 @@ WRONG = [
     ("site --format=JSONL", "choose from urls, jsonl, csv, tsv, parquet"),
     ("tree site --format jsonl", "did you mean json?"),
     ("site --probe maybe", "'maybe': choose from auto, few, always, never"),
-    ("site --lim 3", "unknown option: --lim; did you mean --limit? see sitemapreader --help"),
+    (
+        "site --lim 3",
+        "unknown option: --lim; did you mean --limit? see sitemapreader --help",
+    ),
     ("site --user-name=me:hidden", "unknown option: --user-name;"),
     ("site --limit -1", "'-1': write a whole number above 0"),
     ("site --limit ten", "write a whole number above 0"),
@@ -70,19 +79,28 @@ WRONG = [
     (f"site --since {'9' * 40}d", "write a date (2026-01-31) or a time before now"),
     ("site --include [", "'[' is not a regular expression"),
     ("site --exclude *.html", r"as in \*\.html"),
-    ("site --base-url ftp://a.example/", "write a full URL, such as https://example.org/"),
+    (
+        "site --base-url ftp://a.example/",
+        "write a full URL, such as https://example.org/",
+    ),
     ("scale -o crawl --shard=0/3", "write a whole number above 0"),
     ("scale -o crawl --shard=4/3", "write the number of the shard and of all shards"),
     ("scale -o crawl --shard=a/b", "write a whole number above 0"),
     ("site --fields loc,colour --format csv", "no field 'colour': choose from loc"),
-    ("site --fields lasmod --format csv", "no field 'lasmod': did you mean lastmod? choose from"),
+    (
+        "site --fields lasmod --format csv",
+        "no field 'lasmod': did you mean lastmod? choose from",
+    ),
     ("site --count-by colour", "choose from sitemap, folder"),
     ("site -x socks5://127.0.0.1:1080", "must be the URL of an HTTP proxy"),
     ("site -x http://user:hidden@", "--proxy must be the URL of an HTTP proxy"),
     ("site -u reader", "write USER:PASSWORD"),
     ("site -H hidden", "write a header as 'Name: value'"),
     ("site -H 'X-\u00e4: hidden'", "cannot be the name of a header"),
-    ("site -H 'X-Key: hid\nden'", "the value of the header X-Key has control characters"),
+    (
+        "site -H 'X-Key: hid\nden'",
+        "the value of the header X-Key has control characters",
+    ),
     ("site --allow-network everything", "everything"),
     ("site --state ''", "is empty: write one"),
     ("site -o file:///a.csv", "write the path of the file"),
@@ -97,24 +115,51 @@ WRONG = [
         )
     ],
     # what does not go together
-    ("site --format csv -o x.parquet", "whose suffix means parquet: leave out --format, or end"),
-    *[(f"site --state s.db -o s.db{end}", "--state is the same file") for end in ("-wal", "-lock")],
+    (
+        "site --format csv -o x.parquet",
+        "whose suffix means parquet: leave out --format, or end",
+    ),
+    *[
+        (f"site --state s.db -o s.db{end}", "--state is the same file")
+        for end in ("-wal", "-lock")
+    ],
     ("site --site --sitemap", "not allowed with"),
     ("site -0 --format csv", "--null cannot be combined with csv: leave it out, or"),
     ("site --no-header --format jsonl", "--no-header cannot be combined with jsonl"),
-    ("site --fields loc,title", "--fields cannot be combined with urls: leave it out, or choose"),
-    ("site --count-by folder --fields loc", "--count-by cannot be combined with --fields"),
-    ("site --count-by folder --sample 3", "--sample cannot be combined with --count-by"),
+    (
+        "site --fields loc,title",
+        "--fields cannot be combined with urls: leave it out, or choose",
+    ),
+    (
+        "site --count-by folder --fields loc",
+        "--count-by cannot be combined with --fields",
+    ),
+    (
+        "site --count-by folder --sample 3",
+        "--sample cannot be combined with --count-by",
+    ),
     ("state sites.txt --format jsonl", "--format requires --unlisted or --gone"),
     ("site --exit-code", "--exit-code requires --changes and --state FILE"),
     ("site --exit-code --state s.db", "--exit-code requires --changes"),
     ("site --undated drop", "--undated requires --since or"),
-    ("a.example --base-url https://b.example/", "--base-url requires a folder or a file"),
-    ("-i sites.txt --base-url https://b.example/", "--base-url requires a folder or a file"),
-    ("audit a.example --base-url https://b.example/", "--base-url requires a folder or a file"),
+    (
+        "a.example --base-url https://b.example/",
+        "--base-url requires a folder or a file",
+    ),
+    (
+        "-i sites.txt --base-url https://b.example/",
+        "--base-url requires a folder or a file",
+    ),
+    (
+        "audit a.example --base-url https://b.example/",
+        "--base-url requires a folder or a file",
+    ),
     ("audit site --pages many", "--pages: 'many': write a number, 0 or all"),
     ("audit site --pages -1", "'-1': write a number, 0 or all"),
-    ("audit site --pages 0 --was sites.txt", "--was requires visits, but --pages is 0: write"),
+    (
+        "audit site --pages 0 --was sites.txt",
+        "--was requires visits, but --pages is 0: write",
+    ),
     (
         "audit site --select url-",
         "there is no rule, category or prefix 'url-': did you mean url-*?",
@@ -131,10 +176,19 @@ WRONG = [
         "site -o c.atom --changes --state s.db --fields loc,title",
         "--fields cannot be combined with atom",
     ),
-    ("site -o c.atom --changes --state s.db --count-by folder", "cannot be combined with atom"),
+    (
+        "site -o c.atom --changes --state s.db --count-by folder",
+        "cannot be combined with atom",
+    ),
     # files
-    ("site -o urls.json", "end the name with .jsonl, .csv, .tsv, .parquet, .xlsx or .txt"),
-    ("newest site -o n.json", "end the name with .jsonl, .csv, .tsv, .parquet, .xlsx or .txt"),
+    (
+        "site -o urls.json",
+        "end the name with .jsonl, .csv, .tsv, .parquet, .xlsx or .txt",
+    ),
+    (
+        "newest site -o n.json",
+        "end the name with .jsonl, .csv, .tsv, .parquet, .xlsx or .txt",
+    ),
     (
         "newest site --format atom",
         "unknown value 'atom': choose from urls, jsonl, csv, tsv, parquet, xlsx",
@@ -143,13 +197,28 @@ WRONG = [
         "site -o urls.cvs",
         "-o: .cvs cannot be written: did you mean csv? Or end the name with .jsonl",
     ),
-    ("tree site -o tree.jso", "-o: .jso cannot be written: did you mean json? Or end the name"),
-    *[(f"site -o urls.{end}", "cannot be written: end the") for end in ("csv.bz2", "foo", "zst")],
+    (
+        "tree site -o tree.jso",
+        "-o: .jso cannot be written: did you mean json? Or end the name",
+    ),
+    *[
+        (f"site -o urls.{end}", "cannot be written: end the")
+        for end in ("csv.bz2", "foo", "zst")
+    ],
     ("tree site -o tree.ndjson", "-o: .ndjson cannot be written"),
-    ("discover site -o a.csv", "-o: .csv cannot be written: end the name with .jsonl or .txt"),
-    ("site --report sites.txt", "the name of a report must end with .jsonl, .csv, .parquet"),
+    (
+        "discover site -o a.csv",
+        "-o: .csv cannot be written: end the name with .jsonl or .txt",
+    ),
+    (
+        "site --report sites.txt",
+        "the name of a report must end with .jsonl, .csv, .parquet",
+    ),
     ("site --state s.db -o ./s.db", "--output ./s.db: --state is the same file"),
-    ("site --state s.db -o linked.csv", "--output linked.csv: --state is the same file"),
+    (
+        "site --state s.db -o linked.csv",
+        "--output linked.csv: --state is the same file",
+    ),
     ("site -o a.csv --report a.csv", "--report a.csv: --output is the same file"),
     ("-i sites.txt -o sites.txt", "--output sites.txt: --input-file is the same file"),
     (
@@ -157,9 +226,18 @@ WRONG = [
         "a source is the same file",
     ),
     ("tree site -o site/robots.txt", "the folder that you read has this document"),
-    ("audit site --hits a.csv -o site/sitemap_index.xml", "name a file outside the folder"),
-    ("audit site -o a.html -o ./a.html", "--output ./a.html: --output is the same file"),
-    ("audit site -o a.json --write-baseline a.json", "--write-baseline is the same file"),
+    (
+        "audit site --hits a.csv -o site/sitemap_index.xml",
+        "name a file outside the folder",
+    ),
+    (
+        "audit site -o a.html -o ./a.html",
+        "--output ./a.html: --output is the same file",
+    ),
+    (
+        "audit site -o a.json --write-baseline a.json",
+        "--write-baseline is the same file",
+    ),
     ("audit site --hits a.csv --database a.csv", "is the same file"),
     ("watch a.example --state s.atom -o s.atom", "--state is the same file"),
     # what a terminal would act on
@@ -202,7 +280,9 @@ def test_an_extra_that_is_missing(folder: Path) -> None:
     """A command that needs an extra says which, and how to install it."""
     code = "import sys; sys.modules['duckdb'] = None; from sitemapreader._cli import main; "
     words = [sys.executable, "-c", f"{code}sys.exit(main(['audit', 'site']))"]
-    done = subprocess.run(words, cwd=folder, capture_output=True, encoding="utf-8", check=False)
+    done = subprocess.run(
+        words, cwd=folder, capture_output=True, encoding="utf-8", check=False
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert re.search(r"audit: error: audit needs duckdb; .*\[audit\]", done.stderr)
 
@@ -214,11 +294,15 @@ def test_wrong_usage_takes_two_lines(command: str, wrong: str) -> None:
     done = run(*command.split(), wrong)
     assert (done.returncode, done.stdout) == (2, "")
     usage, error = done.stderr.splitlines()
-    assert usage.startswith(f"usage: sitemapreader {command or '[COMMAND]'} [OPTION]...")
+    assert usage.startswith(
+        f"usage: sitemapreader {command or '[COMMAND]'} [OPTION]..."
+    )
     assert error.startswith(f"sitemapreader{' ' * bool(command)}{command}: error: ")
 
 
-@pytest.mark.parametrize("when", [("--since", "-7d"), ("--since=-7d",), ("--since", "7d")])
+@pytest.mark.parametrize(
+    "when", [("--since", "-7d"), ("--since=-7d",), ("--since", "7d")]
+)
 def test_a_value_may_have_a_minus(tmp_path: Path, when: tuple[str, ...]) -> None:
     """`-7d` is seven days before now, as `7d` is; a pattern may begin with a minus, too."""
     file = tmp_path / "sitemap.xml"

@@ -47,7 +47,8 @@ class Shop:
     @staticmethod
     def _list(folder: str, count: int) -> str:
         return "".join(
-            page(f"/{folder}/{n}", f"2026-{1 + n % 9:02}-{1 + n % 28:02}") for n in range(count)
+            page(f"/{folder}/{n}", f"2026-{1 + n % 9:02}-{1 + n % 28:02}")
+            for n in range(count)
         )
 
     @staticmethod
@@ -56,7 +57,9 @@ class Shop:
         de, en = f"/de/{number}", f"/en/{number}"
         links = link("de", de) + link("en", en) + link("x-default", en)
         date = f"2026-05-{1 + number % 28:02}"
-        return page(de, date, links) + page(en, date, links if number >= ONE_WAY else "")
+        return page(de, date, links) + page(
+            en, date, links if number >= ONE_WAY else ""
+        )
 
     @staticmethod
     def _name_outlet() -> list[str]:
@@ -84,13 +87,18 @@ class Shop:
         html = f"<!doctype html><title>{folder}</title><body><main><p>{text}</main>"
         is_slow = folder == "guides" and int(name) in SLOW
         yield TimedResponse(
-            url, html.encode(), headers={"content-type": "text/html"}, wait_seconds=4.0 * is_slow
+            url,
+            html.encode(),
+            headers={"content-type": "text/html"},
+            wait_seconds=4.0 * is_slow,
         )
 
 
 @pytest.fixture(scope="module")
 def result() -> Iterator[Audit]:
-    with audit_sync(f"{HOST}/", fetcher=Shop(), pages="all", figures=AuditOptions(now=NOW)) as made:
+    with audit_sync(
+        f"{HOST}/", fetcher=Shop(), pages="all", figures=AuditOptions(now=NOW)
+    ) as made:
         yield made
 
 
@@ -115,5 +123,8 @@ def test_a_person_begins_with_what_the_report_names_first(result: Audit) -> None
         "page-soft-404",
         "page-slow",
     ]
-    cases = {case.get("name"): case for case in fromstring(result.format("junit")).iter("testcase")}  # noqa: S314 (ours)
+    cases = {
+        case.get("name"): case
+        for case in fromstring(result.format("junit")).iter("testcase")  # noqa: S314 (ours)
+    }
     assert cases["page-not-found"].find("failure") is not None

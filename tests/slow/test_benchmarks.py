@@ -34,7 +34,9 @@ from sitemapreader import SitemapReader  # noqa: E402 (the same)
 class Run(Protocol):
     """Takes the command's name, its arguments, and tables by their names."""
 
-    def __call__(self, command: str, *arguments: str, **less: Any) -> dict[str, Any]: ...
+    def __call__(
+        self, command: str, *arguments: str, **less: Any
+    ) -> dict[str, Any]: ...
 
 
 @pytest.fixture
@@ -56,7 +58,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 def test_reading(run: Run) -> None:
     """Every library has its row: with figures, or with why there are none."""
     corpora = {"urlset.xml": lambda: make_urlset(200, 1)}
-    figures = run("read", "--corpus", "urlset.xml", "--rounds", "1", CORPORA=CORPORA | corpora)
+    figures = run(
+        "read", "--corpus", "urlset.xml", "--rounds", "1", CORPORA=CORPORA | corpora
+    )
     rows = {row["library"]: row for row in figures["results"]}
     assert {"kept", "streaming", "scrapy", "usp", "ET.fromstring"} <= rows.keys()
     for row in rows.values():
@@ -67,7 +71,17 @@ def test_reading(run: Run) -> None:
 def test_a_walk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Our clients find every URL of a site; one that finds fewer is shown as wrong, not as fast."""
     figures = run(
-        *("walk", "--children", "3", "--urls", "40", "--rounds", "1", "--only", "batches")
+        *(
+            "walk",
+            "--children",
+            "3",
+            "--urls",
+            "40",
+            "--rounds",
+            "1",
+            "--only",
+            "batches",
+        )
     )
     counts = {(row["children"], row["walks"][0]["urls"]) for row in figures["results"]}
     assert counts == {(1, 40), (3, 120)}
@@ -95,7 +109,9 @@ def test_starts(run: Run) -> None:
         ("audit", ["--urls", "100", "--rounds", "1"], {}),
     ],
 )
-def test_other_commands(command: str, options: list[str], less: dict[str, Any], run: Run) -> None:
+def test_other_commands(
+    command: str, options: list[str], less: dict[str, Any], run: Run
+) -> None:
     """A command runs to its end, and writes figures."""
     assert len(run(command, *options, **less)) > 0
 
@@ -110,7 +126,9 @@ def test_odd_documents_are_read_as_they_are_meant(run: Run) -> None:
     assert len(ours) >= 54
 
 
-@pytest.mark.parametrize("name", ["optional.xml", "comments.xml", "unknown.xml", "odd.xml"])
+@pytest.mark.parametrize(
+    "name", ["optional.xml", "comments.xml", "unknown.xml", "odd.xml"]
+)
 def test_varied_corpora_have_the_records_they_claim(name: str) -> None:
     """Our reader finds as many records as a corpus says it has, however odd they are."""
     corpus = CORPORA[name]()
@@ -145,7 +163,8 @@ COPIED = generator_sites.Generator(
         "pages/sitemap.txt": "https://coast.example.org/handbook/\n"
         "https://coast.example.org/handbook/tides\n",
         "pages/sitemap.xml": urlset(
-            "https://coast.example.org/handbook/", "https://coast.example.org/handbook/tides"
+            "https://coast.example.org/handbook/",
+            "https://coast.example.org/handbook/tides",
         ).decode(),
     },
     later={
@@ -169,8 +188,14 @@ COPIED = generator_sites.Generator(
         ({"pages": frozenset({"", "tides", "geese"})}, {"found"}),
         ({"changed": frozenset()}, {"changes"}),
         ({"removed": frozenset()}, {"changes", "found"}),
-        ({"files": {**COPIED.files, "pages/geese.html": "<title>Geese</title>"}}, {"folder"}),
-        ({"build": ("rm -r pages/tides.html", "cp -r pages out")}, {"folder", "server"}),
+        (
+            {"files": {**COPIED.files, "pages/geese.html": "<title>Geese</title>"}},
+            {"folder"},
+        ),
+        (
+            {"build": ("rm -r pages/tides.html", "cp -r pages out")},
+            {"folder", "server"},
+        ),
         ({"build": ("false",)}, None),
     ],
 )
@@ -182,7 +207,9 @@ def test_checks_of_generators(
 ) -> None:
     """A correct site is right by each check, and a fault is seen by the check that it concerns."""
 
-    def install(generator: generator_sites.Generator, cache: Path) -> generator_sites.Workshop:
+    def install(
+        generator: generator_sites.Generator, cache: Path
+    ) -> generator_sites.Workshop:
         site = cache / generator.name
         site.mkdir()
         return generator_sites.Workshop(site, (), os.defpath)

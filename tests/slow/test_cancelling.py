@@ -67,7 +67,9 @@ async def run_servers() -> None:
         base = f"http://{request.headers['host']}"
         if base == busy.base:
             return answered(b"", "503 No")
-        return answered(f"Sitemap: {base}/index/good\nSitemap: {base}/status/404".encode())
+        return answered(
+            f"Sitemap: {base}/index/good\nSitemap: {base}/status/404".encode()
+        )
 
     ROUTES.update({"index": list_children, "robots.txt": name_the_sitemaps})
     async with FaultServer() as site, FaultServer() as busy:
@@ -142,10 +144,14 @@ async def two_at_once(site: str) -> None:
 async def own_fetcher(site: str) -> None:
     async with HttpFetcher(OPTIONS) as fetcher:
         for _ in range(2):
-            await do(read_all, sitemaps=[f"{site}/index/good"], fetcher=fetcher, options=None)
+            await do(
+                read_all, sitemaps=[f"{site}/index/good"], fetcher=fetcher, options=None
+            )
 
 
-def make_scenarios(site: str, busy: str) -> dict[str, Callable[[], Coroutine[Any, Any, Any]]]:
+def make_scenarios(
+    site: str, busy: str
+) -> dict[str, Callable[[], Coroutine[Any, Any, Any]]]:
     """Return ways to use the package, by name."""
     folder = FolderFetcher(package.ROOT / "testdata" / "site")
     acts: tuple[Act, ...] = (read_all, read_slowly, break_out, raise_inside, time_out)
@@ -156,7 +162,9 @@ def make_scenarios(site: str, busy: str) -> dict[str, Callable[[], Coroutine[Any
         "busy": lambda: do(read_all, busy),
         "two_at_once": lambda: two_at_once(site),
         "own_fetcher": lambda: own_fetcher(site),
-        "probe": lambda: discover(f"{site}/none/", options=OPTIONS, probe="always", feeds=True),
+        "probe": lambda: discover(
+            f"{site}/none/", options=OPTIONS, probe="always", feeds=True
+        ),
         "folder": lambda: do(read_all, folder.base_url, fetcher=folder),
         **{
             kind: lambda kind=kind: do(read_all, sitemaps=[f"{site}/index/{kind}"])  # type: ignore[misc]
@@ -171,7 +179,9 @@ def make_scenarios(site: str, busy: str) -> dict[str, Callable[[], Coroutine[Any
 class Followed(Coroutine[Any, Any, Any]):
     """A coroutine that tells each time that it waits."""
 
-    def __init__(self, inner: Coroutine[Any, Any, Any], note: Callable[[], None]) -> None:
+    def __init__(
+        self, inner: Coroutine[Any, Any, Any], note: Callable[[], None]
+    ) -> None:
         self._inner = inner
         self._note = note
 
@@ -226,7 +236,9 @@ async def cancel_all(*sites: str, every: bool) -> tuple[int, list[str]]:
     scenarios = make_scenarios(*sites)
     for scenario in scenarios.values():
         await scenario()
-    loop.set_debug(False)  # it costs more than the scenarios, and has seen all of them once
+    loop.set_debug(
+        False
+    )  # it costs more than the scenarios, and has seen all of them once
     gc.freeze()  # collections look for what comes from now on
     await asyncio.sleep(0.05)
     files = count_files()
@@ -244,7 +256,10 @@ async def cancel_all(*sites: str, every: bool) -> tuple[int, list[str]]:
                 found = [*judge(task, fired=canceller.fired)]
                 if await keeps_files(files):
                     found.append(f"{count_files() - files} files are open")
-                left += [f"{name}, {'any' if everyone else 'its'} wait {at}: {x}" for x in found]
+                left += [
+                    f"{name}, {'any' if everyone else 'its'} wait {at}: {x}"
+                    for x in found
+                ]
                 fired = canceller.fired and not found
                 cancelled += fired
                 at += 1 if every else 1 + at // 2
@@ -264,7 +279,14 @@ def judge(task: asyncio.Task[Any], *, fired: bool) -> Iterator[str]:
 
 
 async def keeps_files(files: int) -> bool:
-    for wait in (0, 0, 0, 0.01, 0.1, 0.5):  # a transport closes when the loop comes to it
+    for wait in (
+        0,
+        0,
+        0,
+        0.01,
+        0.1,
+        0.5,
+    ):  # a transport closes when the loop comes to it
         if count_files() <= files:
             return False
         await asyncio.sleep(wait)
@@ -291,7 +313,9 @@ def leave_threads(base: str) -> Iterator[str]:
 
 def main() -> None:
     # A busy machine is no leak: in each loop, that of a thread too, a step may take its time.
-    logging.getLogger("asyncio").addFilter(lambda record: "took" not in record.getMessage())
+    logging.getLogger("asyncio").addFilter(
+        lambda record: "took" not in record.getMessage()
+    )
     with serve() as sites:
         cancelled, left = asyncio.run(cancel_all(*sites, every="--all" in sys.argv))
         left += leave_threads(sites[0])

@@ -73,7 +73,9 @@ class SiteFetcher(MemoryFetcher):
     def __init__(self, site: Site) -> None:
         super().__init__(site.serve(START + site.hour * HOUR) | site.serve_pages())
         self._eager = {f"{SITE}{name}" for name in site.eager}
-        self._slow = {f"{SITE}{name}" for name in site.children} if site.budget else set()
+        self._slow = (
+            {f"{SITE}{name}" for name in site.children} if site.budget else set()
+        )
         self._left = site.budget
 
     @asynccontextmanager
@@ -124,13 +126,22 @@ async def live_through(
         # The clock of the state stands still after it was set back, until it has caught up.
         latest = max(latest, clock.now)
         is_plain = site.is_honest and site.mood == "truth" and site.is_truthful
-        if is_plain and limit == 1_000 and not site.budget and latest - last >= 23 * HOUR:
-            told.days.update(url for url, page in site.pages.items() if page.dead is not None)
+        if (
+            is_plain
+            and limit == 1_000
+            and not site.budget
+            and latest - last >= 23 * HOUR
+        ):
+            told.days.update(
+                url for url, page in site.pages.items() if page.dead is not None
+            )
             last = latest
     return told
 
 
-async def _walk(site: Site, db: Path, told: Told, revisit: int | None, limit: int) -> None:
+async def _walk(
+    site: Site, db: Path, told: Told, revisit: int | None, limit: int
+) -> None:
     if site.is_honest and not revisit and not site.budget:
         site.believed = site.hour
         told.listed |= site.listed
@@ -172,7 +183,9 @@ async def _walk(site: Site, db: Path, told: Told, revisit: int | None, limit: in
     ]
     told.wrong += [f"{url} lives, gone at {hour}" for url in {*gone} & site.live]
     again = ({*gone} & told.gone.keys()) - {*new} - {site.nowhere}
-    told.wrong += [f"{url} became gone again at {hour}" for url in again if told.new[url] < 2]
+    told.wrong += [
+        f"{url} became gone again at {hour}" for url in again if told.new[url] < 2
+    ]
     told.told.update({*unlisted, *gone})
     told.gone |= dict.fromkeys(gone, site.hour)
 

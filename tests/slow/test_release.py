@@ -25,7 +25,12 @@ def run(*words: str | Path, **variables: str) -> str:
     """Run a program; return what it prints."""
     environment = {**os.environ, **variables, "PYTHONPATH": ""}
     done = subprocess.run(
-        words, cwd=package.ROOT, env=environment, check=False, capture_output=True, text=True
+        words,
+        cwd=package.ROOT,
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
     )
     words_of_failure = ("onnection", "No matching dist")
     if not DIST and any(word in done.stderr + done.stdout for word in words_of_failure):
@@ -79,7 +84,9 @@ def test_twine_takes_both(built: Path) -> None:
 
 
 @pytest.mark.parametrize("installer", ["uvx", "pipx"])  # which asks pip
-def test_an_installer_takes_the_wheel(built: Path, installer: str, tmp_path: Path) -> None:
+def test_an_installer_takes_the_wheel(
+    built: Path, installer: str, tmp_path: Path
+) -> None:
     """In an empty environment, the first command reads the site of the README."""
     wheel = built / f"{NAME}-py3-none-any.whl"
     if installer == "uvx":
@@ -88,7 +95,10 @@ def test_an_installer_takes_the_wheel(built: Path, installer: str, tmp_path: Pat
         said = run("uvx", "--from", wheel, "sitemapreader", "testdata/site", "-q")
     else:
         pytest.importorskip("pipx", reason="no pipx: pip install pipx")
-        places = {"PIPX_HOME": str(tmp_path / "home"), "PIPX_BIN_DIR": str(tmp_path / "bin")}
+        places = {
+            "PIPX_HOME": str(tmp_path / "home"),
+            "PIPX_BIN_DIR": str(tmp_path / "bin"),
+        }
         run(sys.executable, "-m", "pipx", "install", "-q", wheel, **places)
         said = run(tmp_path / "bin" / "sitemapreader", "testdata/site", "-q")
     assert len(said.split()) == 43

@@ -48,8 +48,15 @@ async def test_a_site_holds_the_loop_for_moments(stranger: Stranger) -> None:
     await asyncio.to_thread(load_suffixes)
     least = [await measure_costs(stranger, size) for size in SIZES]
     for _ in range(ROUNDS):  # what else runs on the machine only adds to a time
-        if not judge(stranger.name, least) or not judge(stranger.name, least, slowness()):
+        if not judge(stranger.name, least) or not judge(
+            stranger.name, least, slowness()
+        ):
             break
         again = [await measure_costs(stranger, size) for size in SIZES]
-        least = [Costs(*map(min, one, other)) for one, other in zip(least, again, strict=True)]
-    assert not judge(stranger.name, least) or judge(stranger.name, least, slowness()) == []
+        least = [
+            Costs(*map(min, one, other))
+            for one, other in zip(least, again, strict=True)
+        ]
+    assert (
+        not judge(stranger.name, least) or judge(stranger.name, least, slowness()) == []
+    )

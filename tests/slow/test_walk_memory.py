@@ -21,7 +21,9 @@ async def peak_of(documents: int) -> int:
     count = 0
     tracemalloc.start()
     try:
-        async with walk(sitemaps=["https://example.org/i.xml"], fetcher=fetcher) as entries:
+        async with walk(
+            sitemaps=["https://example.org/i.xml"], fetcher=fetcher
+        ) as entries:
             async for _ in entries:
                 count += 1
         peak = tracemalloc.get_traced_memory()[1]

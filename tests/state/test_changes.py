@@ -28,12 +28,18 @@ def site(one: list[Any], two: list[Any]) -> Pages:
     def absolute(items: list[Any]) -> list[Any]:
         return [HOME + i if isinstance(i, str) else (HOME + i[0], i[1]) for i in items]
 
-    return {TOP: index(ONE, TWO), ONE: urlset(*absolute(one)), TWO: urlset(*absolute(two))}
+    return {
+        TOP: index(ONE, TWO),
+        ONE: urlset(*absolute(one)),
+        TWO: urlset(*absolute(two)),
+    }
 
 
 async def come(pages: Pages, db: Path, **arguments: Any) -> Walked:
     """Walk over a site and ask for what changed."""
-    return await walk_all(pages, None, sitemaps=[TOP], state=at_once(db), changes=True, **arguments)
+    return await walk_all(
+        pages, None, sitemaps=[TOP], state=at_once(db), changes=True, **arguments
+    )
 
 
 def differences(walked: Walked) -> dict[str, str]:
@@ -68,7 +74,9 @@ async def test_new_changed_and_removed(db: Path) -> None:
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-async def test_a_url_that_moves_is_neither_new_nor_removed(db: Path, reverse: bool) -> None:
+async def test_a_url_that_moves_is_neither_new_nor_removed(
+    db: Path, reverse: bool
+) -> None:
     """From one sitemap to another, whichever is read first, with its record as it was."""
     before, after = (["a", "b"], ["c"]), (["a"], ["b", "c"])
     if reverse:
@@ -112,11 +120,15 @@ _GOOGLE = "http://www.google.com/schemas/sitemap-"
     ],
     ids=["alternates", "images", "extras"],
 )
-async def test_another_order_is_no_change(db: Path, first: str, second: str, other: str) -> None:
+async def test_another_order_is_no_change(
+    db: Path, first: str, second: str, other: str
+) -> None:
     """Elements that are a set, and attributes, come in any order, as after an upgrade."""
     turned = first.replace("b='1' c='2'", "c='2' b='1'")
     told = [{"a": "new"}, {}, {"a": "changed"}]
-    for fields, changes in zip((first + second, second + turned, first + other), told, strict=True):
+    for fields, changes in zip(
+        (first + second, second + turned, first + other), told, strict=True
+    ):
         body = urlset(HOME + "a").replace(b"</url>", f"{fields}</url>".encode())
         root = f"<urlset xmlns:x='http://www.w3.org/1999/xhtml' xmlns:i='{_GOOGLE}image/1.1'"
         body = body.replace(b"<urlset", f"{root} xmlns:y='urn:y'".encode())
@@ -128,7 +140,9 @@ async def test_another_order_in_a_video_is_no_change(db: Path, name: str) -> Non
     """Tags and prices are sets, too."""
 
     def write(*texts: str) -> bytes:
-        inner = "".join(f"<v:{name}>{text}</v:{name.split(maxsplit=1)[0]}>" for text in texts)
+        inner = "".join(
+            f"<v:{name}>{text}</v:{name.split(maxsplit=1)[0]}>" for text in texts
+        )
         video = f"<v:video><v:title>T</v:title>{inner}</v:video></url>"
         root = f"<urlset xmlns:v='{_GOOGLE}video/1.1'".encode()
         body = urlset(HOME + "a").replace(b"</url>", video.encode())
@@ -164,7 +178,9 @@ async def test_what_a_filter_kept_back_is_not_known(db: Path) -> None:
 async def test_unique_and_changes(db: Path) -> None:
     """`unique` looks at what is delivered: a change in a second sitemap counts."""
     await come(site([("a", "2020-01-01")], [("a", "2020-01-01")]), db, unique=True)
-    again = await come(site(["x", ("a", "2020-01-01")], [("a", "2020-03-01")]), db, unique=True)
+    again = await come(
+        site(["x", ("a", "2020-01-01")], [("a", "2020-03-01")]), db, unique=True
+    )
     assert differences(again) == {"x": "new", "a": "changed"}
 
 
@@ -182,13 +198,17 @@ async def test_what_changes_in_two_lists_is_told_once(db: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
-async def test_a_limit_costs_no_change_of_what_two_lists_have(db: Path, limit: int) -> None:
+async def test_a_limit_costs_no_change_of_what_two_lists_have(
+    db: Path, limit: int
+) -> None:
     """What a limit cuts off in one list is not taken for sent because another one has it."""
     pages = [f"p{number}" for number in range(7)]
     for day in ("2020-01-01", "2020-01-02"):
         items, told = [(page, day) for page in pages], dict[str, str]()
         while len(told) < len(pages):
-            walked = await come(site(items, items[::-1]), db, unique=True, max_urls=limit)
+            walked = await come(
+                site(items, items[::-1]), db, unique=True, max_urls=limit
+            )
             found = differences(walked)
             assert found
             assert found.keys().isdisjoint(told)
@@ -197,7 +217,9 @@ async def test_a_limit_costs_no_change_of_what_two_lists_have(db: Path, limit: i
 
 
 @pytest.mark.parametrize("order", [1, -1])
-async def test_what_a_list_has_as_it_was_is_not_taken_for_sent(db: Path, order: int) -> None:
+async def test_what_a_list_has_as_it_was_is_not_taken_for_sent(
+    db: Path, order: int
+) -> None:
     """A walk that goes on tells what changed in one list, though another has it as before."""
     same, other = ("a", "2020-01-01"), ("a", "2020-01-02")
     await come(site([same], [same, "z"][::order]), db, unique=True)
@@ -214,7 +236,9 @@ async def test_the_walk_lists_what_is_unlisted(db: Path) -> None:
     """`unlisted` of a walk, with and without await; it is refused where nothing is known."""
     await come(site(["a", "b"], ["c"]), db)
     fetcher = MemoryFetcher(site(["a"], ["c"]))
-    async with walk(sitemaps=[TOP], state=at_once(db), changes=True, fetcher=fetcher) as entries:
+    async with walk(
+        sitemaps=[TOP], state=at_once(db), changes=True, fetcher=fetcher
+    ) as entries:
         with pytest.raises(ValueError, match="end of a walk"):
             next(entries.unlisted())
         async for _ in entries:
@@ -225,7 +249,9 @@ async def test_the_walk_lists_what_is_unlisted(db: Path) -> None:
     with pytest.raises(ValueError, match=r"State\.unlisted"):
         next(entries.unlisted())
     fetcher = MemoryFetcher(site(["a"], []))
-    with walk_sync(sitemaps=[TOP], state=at_once(db), changes=True, fetcher=fetcher) as blocking:
+    with walk_sync(
+        sitemaps=[TOP], state=at_once(db), changes=True, fetcher=fetcher
+    ) as blocking:
         assert list(blocking) == []
         assert [row.loc for row in blocking.unlisted()] == [HOME + "c"]
     assert list(State(db).unlisted("https://example.org/other.xml")) == []

@@ -31,7 +31,9 @@ ATTACHED = ("", "-wal", "-shm", "-lock")
 
 def serve(day: int) -> Pages:
     """Return a site as it is on a day: each document has URLs that stay, come and go."""
-    pages: Pages = {TOP: index(*((f"{HOME}{name}.xml", f"2020-01-0{day}") for name in NAMES))}
+    pages: Pages = {
+        TOP: index(*((f"{HOME}{name}.xml", f"2020-01-0{day}") for name in NAMES))
+    }
     for name in NAMES:
         url = f"{HOME}{name}.xml"
         locs = [f"{HOME}{name}/{number}" for number in range(20 * day, 20 * day + 300)]
@@ -41,12 +43,16 @@ def serve(day: int) -> Pages:
 
 def locs_on(day: int) -> set[str]:
     return {
-        f"{HOME}{name}/{number}" for name in NAMES for number in range(20 * day, 20 * day + 300)
+        f"{HOME}{name}/{number}"
+        for name in NAMES
+        for number in range(20 * day, 20 * day + 300)
     }
 
 
 async def come(day: int, db: Path) -> Walked:
-    return await walk_all(serve(day), None, sitemaps=[TOP], state=db, changes=True, unique=True)
+    return await walk_all(
+        serve(day), None, sitemaps=[TOP], state=db, changes=True, unique=True
+    )
 
 
 async def collect(day: int, db: Path, came: set[str]) -> None:
@@ -70,7 +76,12 @@ async def make_state(db: Path) -> set[str]:
     options = FetchOptions(concurrency=1)
     fetcher = MemoryFetcher(serve(3))
     async with walk(
-        sitemaps=[TOP], state=db, changes=True, unique=True, fetcher=fetcher, options=options
+        sitemaps=[TOP],
+        state=db,
+        changes=True,
+        unique=True,
+        fetcher=fetcher,
+        options=options,
     ) as entries:
         batches = entries.batches()
         for _ in range(3):
@@ -85,7 +96,13 @@ async def make_state(db: Path) -> set[str]:
 def look(db: Path) -> None:
     """Read all that a state can tell; only StateError may come of it."""
     state = State(db)
-    for read in (state.sites, state.documents, state.unlisted, state.gone, lambda: state.plan(9)):
+    for read in (
+        state.sites,
+        state.documents,
+        state.unlisted,
+        state.gone,
+        lambda: state.plan(9),
+    ):
         with suppress(StateError):
             list(read())
 
@@ -123,7 +140,9 @@ def flip(data: bytearray, rng: random.Random) -> None:
 
 
 def swap_pages(data: bytearray, rng: random.Random) -> None:
-    one, other = (4096 * number for number in rng.sample(range(1, len(data) // 4096), 2))
+    one, other = (
+        4096 * number for number in rng.sample(range(1, len(data) // 4096), 2)
+    )
     part = data[one : one + 4096]
     data[one : one + 4096] = data[other : other + 4096]
     data[other : other + 4096] = part
@@ -185,7 +204,9 @@ WRONG: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("statement", WRONG.values(), ids=WRONG.keys())
-def test_wrong_values(tmp_path: Path, whole: tuple[Path, set[str]], statement: str) -> None:
+def test_wrong_values(
+    tmp_path: Path, whole: tuple[Path, set[str]], statement: str
+) -> None:
     """A value that no walk wrote is found when the file is opened, or when it is read."""
     db = copy(whole[0], tmp_path)
     with closing(sqlite3.connect(db)) as connection:
@@ -203,7 +224,9 @@ async def test_a_file_that_is_replaced_meanwhile(tmp_path: Path) -> None:
     fetcher = MemoryFetcher(serve(2))
 
     async def replace() -> None:
-        async with walk(sitemaps=[TOP], state=db, changes=True, fetcher=fetcher) as entries:
+        async with walk(
+            sitemaps=[TOP], state=db, changes=True, fetcher=fetcher
+        ) as entries:
             async for _ in entries.batches():
                 with suppress(FileNotFoundError):  # it is moved once
                     shutil.move(other, db)

@@ -59,7 +59,9 @@ async def test_an_index_that_is_dated_by_pages_is_not_believed(
     for day in range(3):
         more = [("c", "")] if day == 2 else []
         child = urlset(*((SITE + name, lastmod) for name, lastmod in pages + more))
-        await diary.walk({ROBOTS: named("top.xml"), TOP: index((ONE, date)), ONE: child})
+        await diary.walk(
+            {ROBOTS: named("top.xml"), TOP: index((ONE, date)), ONE: child}
+        )
     assert diary.days[2].new == ["c"]
 
 
@@ -68,12 +70,16 @@ def link(code: str, name: str) -> str:
 
 
 @pytest.mark.parametrize("order", [[1, 0, 2], [2, 1, 0], [0, 2, 1]])
-async def test_the_order_of_language_versions_is_no_change(diary: Diary, order: list[int]) -> None:
+async def test_the_order_of_language_versions_is_no_change(
+    diary: Diary, order: list[int]
+) -> None:
     """The same links in another order are the same record; another link is not."""
     links = [link("en", "a"), link("de", "b"), link("fr", "c")]
 
     def serve(several: list[str]) -> dict[str, Any]:
-        head = urlset().replace(b"></urlset>", b' xmlns:x="http://www.w3.org/1999/xhtml">')
+        head = urlset().replace(
+            b"></urlset>", b' xmlns:x="http://www.w3.org/1999/xhtml">'
+        )
         record = f"<url><loc>{SITE}a</loc>{''.join(several)}</url></urlset>"
         return {ROBOTS: named("one.xml"), ONE: head + record.encode()}
 
@@ -104,13 +110,21 @@ async def test_a_stale_child_is_as_old_as_its_age(
     now = clock.now
 
     await diary.walk(
-        {ROBOTS: named("top.xml"), TOP: index((ONE, moment(now - 9 * DAY))), ONE: lists("a")}
+        {
+            ROBOTS: named("top.xml"),
+            TOP: index((ONE, moment(now - 9 * DAY))),
+            ONE: lists("a"),
+        }
     )
     changed = now + DAY - min(age, 20 * HOUR) / 2
     stale = StoredResponse(ONE, lists("a"), headers={"age": str(int(age))})
-    await diary.walk({ROBOTS: named("top.xml"), TOP: index((ONE, moment(changed))), ONE: stale})
+    await diary.walk(
+        {ROBOTS: named("top.xml"), TOP: index((ONE, moment(changed))), ONE: stale}
+    )
     fresh = lists("a", "b")
-    await diary.walk({ROBOTS: named("top.xml"), TOP: index((ONE, moment(changed))), ONE: fresh})
+    await diary.walk(
+        {ROBOTS: named("top.xml"), TOP: index((ONE, moment(changed))), ONE: fresh}
+    )
     assert diary.days[2].new == ["b"]
 
 
@@ -136,7 +150,9 @@ class Server:
         words = found.get("If-None-Match", ""), found.get("If-Modified-Since", "")
         self.asked.append(words)
         answer = self.answer(*words)
-        return attrs.evolve(answer, body=answer.body.replace(b"HOST", request.host.encode()))
+        return attrs.evolve(
+            answer, body=answer.body.replace(b"HOST", request.host.encode())
+        )
 
 
 async def walk_days(db: Path, clock: SetClock, server: Server, days: int) -> Diary:
@@ -180,8 +196,12 @@ async def test_a_304_about_another_version_proves_nothing(
     assert diary.days[1].new == ["b"]
 
 
-@pytest.mark.parametrize("tag", ["", f'"{NEW:x}-2a"', '"tixiqo1"'], ids=["none", "nginx", "Caddy"])
-async def test_a_date_of_this_second_is_not_sent_back(db: Path, clock: SetClock, tag: str) -> None:
+@pytest.mark.parametrize(
+    "tag", ["", f'"{NEW:x}-2a"', '"tixiqo1"'], ids=["none", "nginx", "Caddy"]
+)
+async def test_a_date_of_this_second_is_not_sent_back(
+    db: Path, clock: SetClock, tag: str
+) -> None:
     """A version of the same second and size has the same validators, so it is read in full once."""
     tag = tag.replace("tixiqo1", _write_base_36(NEW) + "1a")
     headers = {"Last-Modified": http_date(NEW)} | ({"ETag": tag} if tag else {})

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAP = "https://example.org/map.xml"
-PAGES: Pages = {MAP: urlset(*(f"https://example.org/{number}" for number in range(1_000)))}
+PAGES: Pages = {
+    MAP: urlset(*(f"https://example.org/{number}" for number in range(1_000)))
+}
 
 
 async def come(db: Path) -> Walked:
@@ -45,10 +47,13 @@ async def test_only_its_owner_may_read_it(db: Path) -> None:
     """The file, and all beside it, has mode 0600, whatever the umask."""
     before = os.umask(0)
     try:
-        async with walk(sitemaps=[MAP], state=db, fetcher=MemoryFetcher(PAGES)) as entries:
+        async with walk(
+            sitemaps=[MAP], state=db, fetcher=MemoryFetcher(PAGES)
+        ) as entries:
             async for _ in entries:
                 modes = {
-                    path.name: stat.S_IMODE(path.stat().st_mode) for path in db.parent.iterdir()
+                    path.name: stat.S_IMODE(path.stat().st_mode)
+                    for path in db.parent.iterdir()
                 }
     finally:
         os.umask(before)
@@ -69,7 +74,9 @@ async def test_a_second_writer_is_refused(db: Path) -> None:
         ):
             pass
         assert len([entry async for entry in entries]) == 1_000
-        assert [site.documents for site in State(db).sites()] == [1]  # looking is allowed
+        assert [site.documents for site in State(db).sites()] == [
+            1
+        ]  # looking is allowed
     async with walk(sitemaps=[MAP], state=db, fetcher=fetcher) as entries:
         assert [entry async for entry in entries] == []
 
@@ -146,7 +153,9 @@ async def test_the_file_of_another_program_is_refused(db: Path, make: Any) -> No
     make(db)
     kept = content(db)
     for _ in range(2):
-        with pytest.raises(StateError, match=r"not a state of walks: name another file$"):
+        with pytest.raises(
+            StateError, match=r"not a state of walks: name another file$"
+        ):
             await come(db)
         with pytest.raises(StateError, match="not a state of walks"):
             State(db).sites()
@@ -174,7 +183,9 @@ async def test_an_older_file_is_replaced(db: Path, version: int) -> None:
     with closing(sqlite3.connect(db)) as connection:
         connection.execute(f"PRAGMA user_version = {version}")
     kept = content(db)
-    with pytest.raises(StateError, match="an earlier sitemapreader wrote it: the next walk"):
+    with pytest.raises(
+        StateError, match="an earlier sitemapreader wrote it: the next walk"
+    ):
         State(db).sites()
     walked = await come(db)
     assert walked.codes == ["state-replaced"]
@@ -211,7 +222,9 @@ async def test_a_full_disk(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.connection.execute(f"PRAGMA max_page_count = {pages}")
 
     monkeypatch.setattr(StateFile, "__init__", open_small)
-    pages: Pages = {MAP: urlset(*(f"https://example.org/x/{number}" for number in range(9_000)))}
+    pages: Pages = {
+        MAP: urlset(*(f"https://example.org/x/{number}" for number in range(9_000)))
+    }
     with pytest.raises(StateError, match="full"):
         await walk_all(pages, None, sitemaps=[MAP], state=db, changes=True)
     monkeypatch.undo()
@@ -235,7 +248,8 @@ def test_a_lock_that_others_put_there(db: Path, kind: str) -> None:
     make[kind]()
     before = sorted(db.parent.iterdir())
     with pytest.raises(
-        StateError, match=r"site\.db-lock beside it is not a lock of this program: remove it"
+        StateError,
+        match=r"site\.db-lock beside it is not a lock of this program: remove it",
     ):
         StateFile(db)
     assert sorted(db.parent.iterdir()) == before
@@ -265,7 +279,9 @@ def test_another_program_writes_it(db: Path) -> None:
     try:
         with closing(sqlite3.connect(db, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            with pytest.raises(StateError, match="another program is writing it") as caught:
+            with pytest.raises(
+                StateError, match="another program is writing it"
+            ) as caught:
                 opened.hold()
             other.execute("ROLLBACK")
         assert caught.value.is_locked
@@ -290,9 +306,15 @@ async def test_a_fault_within_one_site_costs_no_other(db: Path) -> None:
         pages |= {f"{name}robots.txt": f"Sitemap: {name}s.xml".encode()}
         pages |= {f"{name}s.xml": urlset(f"{name}page")}
     state, fetcher = State(db, clock=clock), MemoryFetcher(pages)
-    async with walk_many(names, state=state, changes=True, fetcher=fetcher, at_once=1) as run:
+    async with walk_many(
+        names, state=state, changes=True, fetcher=fetcher, at_once=1
+    ) as run:
         assert [site async for site, _ in run.batches()] == names[1:]
-    assert [outcome.status for outcome in run.outcomes] == ["error", "complete", "complete"]
+    assert [outcome.status for outcome in run.outcomes] == [
+        "error",
+        "complete",
+        "complete",
+    ]
     assert [(site.name, site.documents) for site in State(db).sites()] == [
         (name, 1) for name in names[1:]
     ]
@@ -307,7 +329,9 @@ async def test_no_password_of_a_child_is_kept(db: Path) -> None:
         answer = StoredResponse(bare, urlset(f"{bare}/page"))
         pages |= {bare: answer, bare.replace("//", f"//{login}"): answer}
     pages |= {
-        MAP: index(*(f"https://{login}example.org/{n}.xml" for n, login in enumerate(logins)))
+        MAP: index(
+            *(f"https://{login}example.org/{n}.xml" for n, login in enumerate(logins))
+        )
     }
     for count in (3, 0):
         walked = await walk_all(pages, None, sitemaps=[MAP], state=db, changes=True)

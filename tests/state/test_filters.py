@@ -49,7 +49,12 @@ async def come(pages: Pages, db: Path, **arguments: Any) -> list[str]:
     return [loc.removeprefix(HOME) for loc in walked.locs]
 
 
-DATED = site((f"{HOME}a", "2020-01-01"), (f"{HOME}b", "2020-02-01"), f"{HOME}c", "https://o.net/d")
+DATED = site(
+    (f"{HOME}a", "2020-01-01"),
+    (f"{HOME}b", "2020-02-01"),
+    f"{HOME}c",
+    "https://o.net/d",
+)
 NARROW: list[tuple[dict[str, Any], list[str]]] = [
     ({"include": "a$"}, ["a"]),
     ({"exclude": r"[abd]$"}, ["c"]),
@@ -69,13 +74,17 @@ async def test_what_a_filter_hid_comes_once_it_is_lifted(
     assert await come(DATED, db, changes=changes, **narrow) == []
     lifted = await come(DATED, db, changes=changes)
     everything = ["a", "b", "c", "https://o.net/d"]
-    assert lifted == ([loc for loc in everything if loc not in passing] if changes else everything)
+    assert lifted == (
+        [loc for loc in everything if loc not in passing] if changes else everything
+    )
     assert await come(DATED, db, changes=changes) == []
     assert await come(DATED, db, changes=changes, **narrow) == []
 
 
 @pytest.mark.parametrize("changes", [False, True])
-async def test_a_since_that_moves_on_reads_nothing_anew(db: Path, changes: bool) -> None:
+async def test_a_since_that_moves_on_reads_nothing_anew(
+    db: Path, changes: bool
+) -> None:
     """A later `since` passes less, so an unchanged child stays unread; an earlier one reads it."""
     pages = dict(DATED) | {TOP: index((MAPS[0], "2020-02-02"))}
     first = {"since": date("2020-01-15"), "changes": changes, "prune": True}
@@ -169,11 +178,15 @@ def serve(step: Step) -> Pages:
         pages[url] = StoredResponse(url, body, headers={"etag": f'"{version}"'})
         if step.failing == number:
             del pages[url]
-        children.append((url, f"2020-03-02T00:00:00.{version:06}Z") if step.dated else url)
+        children.append(
+            (url, f"2020-03-02T00:00:00.{version:06}Z") if step.dated else url
+        )
     return pages | {TOP: index(*children)}
 
 
-async def take(step: Step, db: Path, *, changes: bool) -> tuple[set[str], Walked | None]:
+async def take(
+    step: Step, db: Path, *, changes: bool
+) -> tuple[set[str], Walked | None]:
     """Walk, to the end or not; return what was handed over, and the whole of a walk that ended."""
     fetcher = MemoryFetcher(serve(step))
     follow = None
@@ -182,7 +195,12 @@ async def take(step: Step, db: Path, *, changes: bool) -> tuple[set[str], Walked
         follow = lambda entry: entry.loc == wanted  # noqa: E731 (as users write it)
     came: list[Any] = []
     async with walk(
-        sitemaps=[TOP], state=db, fetcher=fetcher, changes=changes, follow=follow, **step.filters
+        sitemaps=[TOP],
+        state=db,
+        fetcher=fetcher,
+        changes=changes,
+        follow=follow,
+        **step.filters,
     ) as entries:
         batches = 0
         async for batch in entries.batches():
@@ -199,8 +217,14 @@ async def check_sequence(steps: list[Step], *, changes: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         db = Path(folder) / "site.db"
         given: set[str] = set()
-        last = attrs.evolve(steps[-1], filters={}, failing=None, follows=None, leaves_after=None)
-        for step in [*steps, last, last]:  # the first `last` may resume an interrupted walk
+        last = attrs.evolve(
+            steps[-1], filters={}, failing=None, follows=None, leaves_after=None
+        )
+        for step in [
+            *steps,
+            last,
+            last,
+        ]:  # the first `last` may resume an interrupted walk
             came, walked = await take(step, db, changes=changes)
             given |= came
             if walked is None:
@@ -240,7 +264,9 @@ async def check_fingerprints(steps: list[Step]) -> None:
     """Compare each walk with a model of what the consumer has been given."""
     with tempfile.TemporaryDirectory() as folder:
         db = Path(folder) / "site.db"
-        known: dict[str, str | None] = {}  # None: handed over, but not as it was listed last
+        known: dict[
+            str, str | None
+        ] = {}  # None: handed over, but not as it was listed last
         before: set[str] = set()
         for step in steps:
             listed = {f"{HOME}1/{a}": d for a, d in step.documents[0].items()}
@@ -256,7 +282,12 @@ async def check_fingerprints(steps: list[Step]) -> None:
                     )
                 )
             walked = await walk_all(
-                pages, None, sitemaps=[TOP], state=at_once(db), changes=True, **step.filters
+                pages,
+                None,
+                sitemaps=[TOP],
+                state=at_once(db),
+                changes=True,
+                **step.filters,
             )
             expected = {}
             for url, day in listed.items():
@@ -267,7 +298,9 @@ async def check_fingerprints(steps: list[Step]) -> None:
                     known[url] = day
                 elif url in known:
                     known[url] = None
-            found = {e.loc: str(e.change) for e in walked.events if isinstance(e, UrlEntry)}
+            found = {
+                e.loc: str(e.change) for e in walked.events if isinstance(e, UrlEntry)
+            }
             assert found == expected
             unlisted = known.keys() - listed.keys()
             assert unlisted == {row.loc for row in State(db).unlisted()}

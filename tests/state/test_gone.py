@@ -33,7 +33,9 @@ def lists(letters: str) -> bytes:
 
 def rss(letters: str) -> bytes:
     items = "".join(f"<item><link>{SITE}{letter}</link></item>" for letter in letters)
-    return f'<rss version="2.0"><channel><title>F</title>{items}</channel></rss>'.encode()
+    return (
+        f'<rss version="2.0"><channel><title>F</title>{items}</channel></rss>'.encode()
+    )
 
 
 def names(*urls: str, rule: str = "") -> Pages:
@@ -50,10 +52,14 @@ class Found:
     unlisted: int
 
 
-async def spend(pages: Pages, state: State, limit: int = 1_000, **arguments: Any) -> Found:
+async def spend(
+    pages: Pages, state: State, limit: int = 1_000, **arguments: Any
+) -> Found:
     """Walk, and ask what is due."""
     fetcher = MemoryFetcher(pages)
-    async with walk(SITE, fetcher=fetcher, state=state, changes=True, **arguments) as entries:
+    async with walk(
+        SITE, fetcher=fetcher, state=state, changes=True, **arguments
+    ) as entries:
         async for _ in entries:
             pass
         before = len(fetcher.requested)
@@ -80,7 +86,9 @@ INDEX = index(ONE, TWO)
 CHILDREN = {ONE: lists("a"), TWO: lists("bc")}
 CASES = {
     "a guess, and then another one is named": Case(
-        {MAP: lists("ab")}, {**names(ONE), MAP: lists("ab"), ONE: lists("b")}, unlisted="a"
+        {MAP: lists("ab")},
+        {**names(ONE), MAP: lists("ab"), ONE: lists("b")},
+        unlisted="a",
     ),
     "a guess, while the named one is down": Case(
         {**names(ONE), ONE: lists("ab")},
@@ -90,7 +98,10 @@ CASES = {
     ),
     "a guess that fails for two days": Case(
         {MAP: lists("ab"), f"{SITE}sitemap_index.xml": lists("b")},
-        {f"{SITE}sitemap_index.xml": lists("b"), MAP: b"<html><body>Not found</body></html>"},
+        {
+            f"{SITE}sitemap_index.xml": lists("b"),
+            MAP: b"<html><body>Not found</body></html>",
+        },
         unlisted="a",
     ),
     "a child that moves to another host": Case(
@@ -137,7 +148,13 @@ async def test_what_lives_is_not_gone(
     live: Pages = {SITE + letter: b"A page" for letter in {*"abc"} - {*dead}}
     gone: list[str] = []
     for day in range(5):
-        pages = case.first if not day else case.between if day == 1 and case.between else case.then
+        pages = (
+            case.first
+            if not day
+            else case.between
+            if day == 1 and case.between
+            else case.then
+        )
         arguments = {} if day else case.first_arguments
         gone += (await spend({**live, **pages}, state, **arguments)).gone
         clock.now += DAY
@@ -192,13 +209,16 @@ async def test_what_is_gone(db: Path, answer: Any, is_gone: bool) -> None:
     live: Pages = {**names(MAP), SITE + "a": b"A page"}
     await spend({**live, MAP: lists("ab")}, at_once(db))
     found = await spend(
-        {**live, MAP: lists("a")} | ({} if answer is None else {SITE + "b": answer}), at_once(db)
+        {**live, MAP: lists("a")} | ({} if answer is None else {SITE + "b": answer}),
+        at_once(db),
     )
     assert found.gone == (["b"] if is_gone else [])
     assert "b" in found.asked
 
 
-async def test_it_is_told_once_and_asked_again(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_is_told_once_and_asked_again(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A page that lives is asked on another day, whatever the clock does; a gone one never."""
     clock, state = SetClock(monkeypatch), at_once(db)
     live: Pages = {**names(MAP), SITE + "a": b"A page"}
@@ -245,7 +265,9 @@ async def test_a_robots_txt_that_cannot_be_read_forbids_asking(
     """Nobody knows its rules, so no page is asked that day (RFC 9309), unless they do not count."""
     clock, live = SetClock(monkeypatch), {MAP: lists("a"), SITE + "a": b"A page"}
     await spend({**live, **names(MAP), MAP: lists("ab")}, at_once(db))
-    assert (await spend({**live, **names(MAP), SITE + "b": b""}, at_once(db))).gone == []
+    assert (
+        await spend({**live, **names(MAP), SITE + "b": b""}, at_once(db))
+    ).gone == []
     clock.now += DAY
     assert (await spend({**live, ROBOTS: answer}, at_once(db))).asked == []
     clock.now += 2 * DAY
@@ -290,7 +312,13 @@ async def test_a_limit_is_a_number_of_pages(db: Path) -> None:
 async def test_staging_says_nothing_of_production(db: Path) -> None:
     """With `map_hosts` no page can be asked."""
     with pytest.raises(ValueError, match="another server responds"):
-        walk(SITE, state=db, changes=True, gone=3, map_hosts={"example.org": "staging.example"})
+        walk(
+            SITE,
+            state=db,
+            changes=True,
+            gone=3,
+            map_hosts={"example.org": "staging.example"},
+        )
 
 
 async def test_the_time_of_a_walk_ends_its_questions(db: Path) -> None:
@@ -310,7 +338,9 @@ async def test_the_time_of_a_walk_ends_its_questions(db: Path) -> None:
     await spend(names(MAP) | {MAP: lists("ab")} | page, state)
     fetcher = Slow(names(MAP) | {MAP: lists("a")} | page)
     limit = timedelta(seconds=1)
-    async with walk(SITE, fetcher=fetcher, state=state, changes=True, max_time=limit) as entries:
+    async with walk(
+        SITE, fetcher=fetcher, state=state, changes=True, max_time=limit
+    ) as entries:
         async for _ in entries:
             pass
         assert [gone async for gone in entries.gone()] == []
@@ -322,7 +352,9 @@ async def test_pages_are_asked_by_the_fetcher_of_the_walk(db: Path) -> None:
     async with serve_site() as site:
         site.pages["/a"] = "<p>a"
         for letters in ("ab", "a"):
-            site.pages["/sitemap.xml"] = urlset(*(f"{site.base}/{letter}" for letter in letters))
+            site.pages["/sitemap.xml"] = urlset(
+                *(f"{site.base}/{letter}" for letter in letters)
+            )
             async with walk(site.base, state=at_once(db), changes=True) as entries:
                 async for _ in entries:
                     pass
@@ -330,7 +362,9 @@ async def test_pages_are_asked_by_the_fetcher_of_the_walk(db: Path) -> None:
     assert gone == [f"{site.base}/b"]
 
 
-async def test_every_field_of_what_a_state_tells(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_every_field_of_what_a_state_tells(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A site, its documents, the URL that one has lost, and its page."""
     clock, state = SetClock(monkeypatch), at_once(db)
     for day, letters in (("2026-01-01", "abc"), ("2026-01-02", "ab")):
@@ -340,10 +374,14 @@ async def test_every_field_of_what_a_state_tells(db: Path, monkeypatch: pytest.M
         pages |= {SITE + "a": b"here", SITE + "b": b"here"}
         await spend(pages, state)
     now, two = datetime.fromtimestamp(clock.now, UTC), ("2026-01-02", '"ab"')
-    assert [*state.sites()] == [SiteState(SITE, 2, 2, clock.now, clock.now, True, 1, 0, 0)]
+    assert [*state.sites()] == [
+        SiteState(SITE, 2, 2, clock.now, clock.now, True, 1, 0, 0)
+    ]
     assert [*state.documents()] == [
         DocumentState(SITE, ONE, "complete", "", "urlset", 2, 0, clock.now, *two, None),
-        DocumentState(SITE, MAP, "complete", "", "sitemapindex", 0, 1, clock.now, None, None, None),
+        DocumentState(
+            SITE, MAP, "complete", "", "sitemapindex", 0, 1, clock.now, None, None, None
+        ),
     ]
     assert [attrs.astuple(each) for each in state.unlisted()] == [
         (f"{SITE}c", now, ONE, "missing", SITE, now, 404, None)

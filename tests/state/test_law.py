@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from clock import DAY, SetClock
-from walking import ROBOTS, SITE, Pages, Walked, at_once, fault, index, status, urlset, walk_all
+from walking import (
+    ROBOTS,
+    SITE,
+    Pages,
+    Walked,
+    at_once,
+    fault,
+    index,
+    status,
+    urlset,
+    walk_all,
+)
 
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import Limits
@@ -19,7 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-TOP, ONE, TWO, FEED = (f"{SITE}{name}" for name in ("top.xml", "one.xml", "two.xml", "feed"))
+TOP, ONE, TWO, FEED = (
+    f"{SITE}{name}" for name in ("top.xml", "one.xml", "two.xml", "feed")
+)
 HTML = b"<!DOCTYPE html><html><head><title>Log in</title></head><body><form></form></body></html>"
 HOUR = 3600
 
@@ -49,7 +62,9 @@ def news(*numbers: int) -> bytes:
         for url in pages(*numbers)
     )
     name = "http://www.google.com/schemas/sitemap-news/0.9"
-    return urlset().replace(b"></urlset>", f' xmlns:n="{name}">{records}</urlset>'.encode())
+    return urlset().replace(
+        b"></urlset>", f' xmlns:n="{name}">{records}</urlset>'.encode()
+    )
 
 
 class Told:
@@ -111,7 +126,8 @@ def listing(**lists: Any) -> Pages:
     """Serve an index, and the lists below it: numbers of pages, or an answer."""
     urls = {f"{SITE}{name}.xml": each for name, each in lists.items()}
     bodies = {
-        u: urlset(*pages(*each)) if isinstance(each, list) else each for u, each in urls.items()
+        u: urlset(*pages(*each)) if isinstance(each, list) else each
+        for u, each in urls.items()
     }
     return {TOP: index(*urls), **bodies}
 
@@ -237,7 +253,10 @@ STORIES: dict[str, list[tuple[Any, ...]]] = {
     ],
     "each day another new document fails, and the last one has it": [
         (listing(one=[1], two=[8]), ""),
-        *[(listing(two=[8], **{name: status(503, f"{SITE}{name}.xml")}), "") for name in "abcdef"],
+        *[
+            (listing(two=[8], **{name: status(503, f"{SITE}{name}.xml")}), "")
+            for name in "abcdef"
+        ],
         (listing(two=[8], g=[1]), ""),
     ],
     "a new document that fails is an index at last, of one that fails": [
@@ -290,7 +309,14 @@ async def test_what_an_unread_index_listed_is_kept(
 async def test_a_fault_of_a_day_removes_nothing(told: Told, lie: bytes) -> None:
     """A list that is short, empty or something else for a day, is read twice: nothing is gone."""
     whole, bad = {TOP: urlset(*pages(*range(40)))}, {TOP: lie}
-    for served, hours in ((whole, 24), (bad, 24), (bad, 12), (whole, 12), (bad, 24), (whole, 24)):
+    for served, hours in (
+        (whole, 24),
+        (bad, 24),
+        (bad, 12),
+        (whole, 12),
+        (bad, 24),
+        (whole, 24),
+    ):
         assert await told.walk(served, hours * HOUR) == []
     assert told.walked.locs == []
 
@@ -300,7 +326,11 @@ async def test_a_loss_that_stays_is_a_removal(told: Told) -> None:
     await told.walk({TOP: urlset(*pages(*range(40)))})
     assert await told.walk({TOP: urlset(*pages(*range(9)))}) == []
     (issue,) = told.walked.report.issues
-    assert (issue.code, issue.sitemap, issue.value) == ("shrunk", TOP, "9 URLs listed, 31 missing")
+    assert (issue.code, issue.sitemap, issue.value) == (
+        "shrunk",
+        TOP,
+        "9 URLs listed, 31 missing",
+    )
     assert len(await told.walk({TOP: urlset(*pages(*range(9)))})) == 31
 
 
@@ -314,7 +344,9 @@ async def test_how_long_a_loss_is_doubted(db: Path, clock: SetClock) -> None:
 
 async def test_a_url_that_moved_into_a_child_that_is_left_out(told: Told) -> None:
     """A walk that follows one child only cannot tell what moved into the other one."""
-    await told.walk({TOP: index(ONE, TWO), ONE: urlset(*pages(1, 2, 3)), TWO: urlset(*pages(4))})
+    await told.walk(
+        {TOP: index(ONE, TWO), ONE: urlset(*pages(1, 2, 3)), TWO: urlset(*pages(4))}
+    )
     moved = {TOP: index(ONE, TWO), ONE: urlset(*pages(1, 2)), TWO: urlset(*pages(4, 3))}
     assert await told.walk(moved, follow=lambda entry: entry.loc == ONE) == []
     assert await told.walk(moved) == []
@@ -341,9 +373,16 @@ async def test_a_walk_that_is_resumed_a_day_later(db: Path, clock: SetClock) -> 
 @pytest.mark.parametrize("target", ["", "top.xml", "one.xml"])
 async def test_children_that_redirect_to_one_page(told: Told, target: str) -> None:
     """Twenty children that all lead to one page for some days keep their URLs; one is lost."""
-    children = {f"{SITE}c{k}.xml": urlset(*pages(10 * k, 10 * k + 1)) for k in range(20)}
+    children = {
+        f"{SITE}c{k}.xml": urlset(*pages(10 * k, 10 * k + 1)) for k in range(20)
+    }
     named = b"Sitemap: https://example.org/top.xml"
-    whole = {ROBOTS: named, TOP: index(ONE, *children), ONE: urlset(*pages(1000)), **children}
+    whole = {
+        ROBOTS: named,
+        TOP: index(ONE, *children),
+        ONE: urlset(*pages(1000)),
+        **children,
+    }
     bodies = {"robots.txt": named, "top.xml": whole[TOP], "one.xml": whole[ONE]}
     away = StoredResponse(SITE + target, bodies.get(target, HTML))
     down = whole | dict.fromkeys(children, away)
@@ -358,20 +397,34 @@ async def test_children_that_redirect_to_one_page(told: Told, target: str) -> No
 
 @pytest.mark.parametrize(
     "robots",
-    [HTML, b'{"status": "down"}', b"", status(404), status(503), fault(IssueCode.CONNECT)],
+    [
+        HTML,
+        b'{"status": "down"}',
+        b"",
+        status(404),
+        status(503),
+        fault(IssueCode.CONNECT),
+    ],
     ids=["page", "json", "empty", "404", "503", "connect"],
 )
-async def test_a_robots_txt_that_names_nothing_for_a_day(told: Told, robots: Any) -> None:
+async def test_a_robots_txt_that_names_nothing_for_a_day(
+    told: Told, robots: Any
+) -> None:
     """Sitemaps that only robots.txt names keep their URLs while it names none."""
     served: Pages = {ROBOTS: f"Sitemap: {ONE}\n".encode(), ONE: urlset(*pages(1, 2, 3))}
     assert await told.walk(served) == []
     assert await told.walk(served | {ROBOTS: robots}) == []
-    assert told.walked.report.waiting in (0, 3)  # where it is unreachable, nothing is missing
+    assert told.walked.report.waiting in (
+        0,
+        3,
+    )  # where it is unreachable, nothing is missing
     assert await told.walk(served) == []
     assert told.walked.locs == []
 
 
-@pytest.mark.parametrize("start", [HTML, status(404), status(410)], ids=["page", "404", "410"])
+@pytest.mark.parametrize(
+    "start", [HTML, status(404), status(410)], ids=["page", "404", "410"]
+)
 @pytest.mark.parametrize("name", ["docs/sitemap.xml", "docs/v2/sitemap_index.xml"])
 async def test_a_site_below_a_path_does_not_wait_for_its_start_page(
     start: Any, name: str, db: Path
@@ -380,7 +433,10 @@ async def test_a_site_below_a_path_does_not_wait_for_its_start_page(
     site = SITE + name[: name.rindex("/") + 1]
     state = at_once(db)
     for numbers in ((1, 2, 3), (1,)):
-        served = {site: start, SITE + name: urlset(*(f"{site}{number}" for number in numbers))}
+        served = {
+            site: start,
+            SITE + name: urlset(*(f"{site}{number}" for number in numbers)),
+        }
         walked = await walk_all(served, site, state=state, changes=True)
     assert sorted(row.loc for row in state.unlisted()) == [f"{site}2", f"{site}3"]
     assert walked.report.waiting == 0
@@ -393,7 +449,9 @@ async def test_a_constant_etag_hides_nothing_for_ever(told: Told) -> None:
     """A server whose ETag never changes is asked for all bytes once a month, and then always."""
 
     def serve(*numbers: int) -> Pages:
-        return {TOP: StoredResponse(TOP, urlset(*pages(*numbers)), headers={"etag": '"x"'})}
+        return {
+            TOP: StoredResponse(TOP, urlset(*pages(*numbers)), headers={"etag": '"x"'})
+        }
 
     await told.walk(serve(1))
     new = []
@@ -405,14 +463,18 @@ async def test_a_constant_etag_hides_nothing_for_ever(told: Told) -> None:
     assert told.walked.locs == pages(3)
 
 
-async def test_a_fault_under_a_new_date_is_not_confirmed_by_that_date(told: Told) -> None:
+async def test_a_fault_under_a_new_date_is_not_confirmed_by_that_date(
+    told: Told,
+) -> None:
     """The index dates a change of the day on which a list was wrong: its bytes are asked again."""
 
     def serve(day: int, *numbers: int) -> Pages:
         return {TOP: index((ONE, f"2020-01-{day:02}")), ONE: urlset(*pages(*numbers))}
 
     for day in (1, 2, 3):  # an honest index
-        assert await told.walk(serve(day, *range(day, 40))) == ([] if day < 3 else ["1"])
+        assert await told.walk(serve(day, *range(day, 40))) == (
+            [] if day < 3 else ["1"]
+        )
     whole = range(4, 40)
     assert await told.walk(serve(4, 99)) == ["2"]
     for _ in range(3):
@@ -447,7 +509,9 @@ async def test_walks_that_are_all_resumed(
     async def go(served: Pages) -> set[str]:
         clock.now += DAY
         fetcher = MemoryFetcher(served)
-        async with walk(SITE, fetcher=fetcher, state=State(db), changes=True) as entries:
+        async with walk(
+            SITE, fetcher=fetcher, state=State(db), changes=True
+        ) as entries:
             stopped = 0
             async for _ in entries.events():
                 stopped += 1

@@ -74,7 +74,11 @@ async def test_a_page_as_the_beginning_delays_nothing(
     page = b"<!DOCTYPE html><html><head><title>Start</title></head><body>Hello</body></html>"
     for day in range(8):
         names = ["a", "b", "c"] if day < 2 else ["a", "b"]
-        pages = {ROBOTS: named("map.xml"), f"{SITE}map.xml": lists(*names), SITE + start: page}
+        pages = {
+            ROBOTS: named("map.xml"),
+            f"{SITE}map.xml": lists(*names),
+            SITE + start: page,
+        }
         pages |= alive(names)
         await plain.walk(pages)
         await begun.walk(pages, later=0)
@@ -93,7 +97,10 @@ def dated(*records: tuple[str, str]) -> bytes:
     ("records", "then"),
     [
         ([("tour", "2026-01-01"), ("tour", "2026-02-02")], [("tour", "2026-03-03")]),
-        ([("tour", "2026-02-02"), ("info", "2026-01-05"), ("tour", "2026-01-01")], [("tour", "")]),
+        (
+            [("tour", "2026-02-02"), ("info", "2026-01-05"), ("tour", "2026-01-01")],
+            [("tour", "")],
+        ),
         (
             [("tour", "2026-01-01"), ("tour", ""), ("tour", "2026-02-02")],
             [("tour", "2026-01-01"), ("tour", "2026-02-03")],
@@ -111,7 +118,10 @@ async def test_records_of_one_url_are_one_record(
         if day >= 6:
             listed = then + [each for each in records if each[0] != "tour"]
         more = [(f"more-{number}", "") for number in range(day)]
-        return {ROBOTS: named("map.xml"), f"{SITE}map.xml": dated(*more[:3], *listed, *more[3:])}
+        return {
+            ROBOTS: named("map.xml"),
+            f"{SITE}map.xml": dated(*more[:3], *listed, *more[3:]),
+        }
 
     await diary.live(6, serve)
     assert not diary.changed

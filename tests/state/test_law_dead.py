@@ -48,7 +48,12 @@ def forget_in_the_index(day: int) -> dict[str, Any]:
     events = f"{SITE}events.xml"
     answer = lists("fair", "ball") if day < DIED else status(410, events)
     venues = {f"{SITE}venues.xml": lists("hall", "park")}
-    return {ROBOTS: named("top.xml"), TOP: index(*venues, events), events: answer, **venues}
+    return {
+        ROBOTS: named("top.xml"),
+        TOP: index(*venues, events),
+        events: answer,
+        **venues,
+    }
 
 
 def lead_to_the_start_page(day: int) -> dict[str, Any]:
@@ -60,15 +65,21 @@ def lead_to_the_start_page(day: int) -> dict[str, Any]:
     return {ROBOTS: robots, SITE: page, f"{SITE}events.xml": events, **venues}
 
 
-@pytest.mark.parametrize("serve", [forget_in_robots, forget_in_the_index, lead_to_the_start_page])
-async def test_pages_of_a_dead_sitemap_wait_and_are_told(diary: Diary, serve: Serve) -> None:
+@pytest.mark.parametrize(
+    "serve", [forget_in_robots, forget_in_the_index, lead_to_the_start_page]
+)
+async def test_pages_of_a_dead_sitemap_wait_and_are_told(
+    diary: Diary, serve: Serve
+) -> None:
     """What cannot be read stops blocking after a week; until then its pages are counted."""
     await diary.live(18, lambda day: serve(day) | alive(["hall", "park"]))
     assert diary.unlisted.keys() == {"fair", "ball"}
     assert diary.gone.keys() == {"fair", "ball"}
     end = max([*diary.unlisted.values(), *diary.gone.values()])
     assert end <= DIED + 14
-    assert all(waiting == 2 for waiting in diary.waits(DIED + 1, min(diary.told.values())))
+    assert all(
+        waiting == 2 for waiting in diary.waits(DIED + 1, min(diary.told.values()))
+    )
 
 
 # -- a list in which something is always bad
@@ -172,7 +183,9 @@ async def test_an_index_that_is_cut_for_six_days_loses_nothing(
 
 
 @pytest.mark.parametrize("end", ["404", "page", "unnamed"])
-async def test_pages_of_a_site_without_any_sitemap_left_are_told(diary: Diary, end: str) -> None:
+async def test_pages_of_a_site_without_any_sitemap_left_are_told(
+    diary: Diary, end: str
+) -> None:
     """The only index is 404 or a page for good, or nothing names it: its pages are told."""
     urls = [f"{SITE}{name}.xml" for name in ("a", "b")]
     tops = {"page": {TOP: b"<!doctype html><title>Hello</title>"}}
@@ -189,9 +202,15 @@ async def test_pages_of_a_site_without_any_sitemap_left_are_told(diary: Diary, e
     assert max(diary.unlisted.values()) <= DIED + 14
 
 
-async def test_a_site_that_is_down_for_a_week_and_a_day_loses_nothing(diary: Diary) -> None:
+async def test_a_site_that_is_down_for_a_week_and_a_day_loses_nothing(
+    diary: Diary,
+) -> None:
     """After seven days of 503 a page in the place of everything proves nothing for a day."""
-    whole = {ROBOTS: named("top.xml"), TOP: index(f"{SITE}a.xml"), f"{SITE}a.xml": lists("elm")}
+    whole = {
+        ROBOTS: named("top.xml"),
+        TOP: index(f"{SITE}a.xml"),
+        f"{SITE}a.xml": lists("elm"),
+    }
 
     def serve(day: int) -> dict[str, Any]:
         if DIED <= day < DIED + 7:
@@ -227,7 +246,11 @@ def write_list(records: list[str]) -> bytes:
 @pytest.mark.parametrize(
     ("retracted", "is_fresh"),
     [("news-2", True), ("archive-7", True), ("news-1", False)],
-    ids=["a fresh article", "an old article", "a fresh one of a site that falls silent"],
+    ids=[
+        "a fresh article",
+        "an old article",
+        "a fresh one of a site that falls silent",
+    ],
 )
 async def test_an_article_that_leaves_a_full_list_is_told(
     diary: Diary, clock: SetClock, retracted: str, is_fresh: bool
@@ -245,7 +268,11 @@ async def test_an_article_that_leaves_a_full_list_is_told(
             for age, name in enumerate(reversed(entries))
         ]
         pages = alive(entries)
-        return {ROBOTS: named("all.xml"), f"{SITE}all.xml": write_list(records), **pages}
+        return {
+            ROBOTS: named("all.xml"),
+            f"{SITE}all.xml": write_list(records),
+            **pages,
+        }
 
     await diary.live(18, serve)
     assert diary.unlisted.keys() == {retracted}
@@ -256,7 +283,9 @@ async def test_an_article_that_leaves_a_full_list_is_told(
 
 # -- listed pages that are dead or forbidden
 
-MEMBERS = [f"/members/{name}" for name in ("ann", "bob", "cid", "dan", "eve", "fay", "gus")]
+MEMBERS = [
+    f"/members/{name}" for name in ("ann", "bob", "cid", "dan", "eve", "fay", "gus")
+]
 TOWN = ["/town/hall", "/town/pool", "/town/zoo", "/contact"]
 
 
@@ -278,7 +307,9 @@ async def test_dead_neighbours_do_not_hide_a_dead_page(
     rules: str,
 ) -> None:
     """Other listed pages are tried as controls, and those of the folder above if none lives."""
-    host = Host(listed=[*folder, "/members/zed", *TOWN], live={*live, *TOWN}, answers=answers)
+    host = Host(
+        listed=[*folder, "/members/zed", *TOWN], live={*live, *TOWN}, answers=answers
+    )
     host.rules = rules
     async with serve_site(default=host.answer) as site:
         diary = Diary(db, clock, site=f"{site.base}/", base=site.base)

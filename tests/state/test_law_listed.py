@@ -37,9 +37,14 @@ def move_to_another_category(day: int) -> dict[str, Any]:
     """Serve two lists whose date in the index and whose tag are those of their newest article."""
     recipes = ["soup", "stew", "pie"] if day < 4 else ["curry", "soup"]
     baking = ["bread", "cake"] if day < 4 else ["bread", "cake", "stew"]
-    dates = {"recipes.xml": f"2026-02-0{1 if day < 4 else 5}", "baking.xml": "2026-03-01"}
+    dates = {
+        "recipes.xml": f"2026-02-0{1 if day < 4 else 5}",
+        "baking.xml": "2026-03-01",
+    }
     bodies = {"recipes.xml": lists(*recipes), "baking.xml": lists(*baking)}
-    served = {SITE + name: tagged(SITE + name, bodies[name], dates[name]) for name in bodies}
+    served = {
+        SITE + name: tagged(SITE + name, bodies[name], dates[name]) for name in bodies
+    }
     top = index(*((SITE + name, date) for name, date in dates.items()))
     live = alive(["soup", "stew", "bread", "cake", "curry"])
     return {ROBOTS: named("top.xml"), TOP: top, **served, **live}
@@ -48,13 +53,19 @@ def move_to_another_category(day: int) -> dict[str, Any]:
 def move_behind_last_modified(day: int) -> dict[str, Any]:
     """Serve two lists whose Last-Modified is the date of the newest product."""
     shoes = ["red-shoe", "old-boot"] if day < 6 else ["red-shoe"]
-    sale = ["hat"] + (["scarf"] if day >= 2 else []) + (["old-boot"] if day >= 6 else ["glove"])
+    sale = (
+        ["hat"]
+        + (["scarf"] if day >= 2 else [])
+        + (["old-boot"] if day >= 6 else ["glove"])
+    )
     newest = f"Mon, 0{'7' if day < 2 else '9'} Mar 2026 10:00:00 GMT"
     head = {"last-modified": newest}
     return {
         ROBOTS: named("shoes.xml", "sale.xml"),
         f"{SITE}shoes.xml": lists(*shoes),
-        f"{SITE}sale.xml": StoredResponse(f"{SITE}sale.xml", lists(*sale), headers=head),
+        f"{SITE}sale.xml": StoredResponse(
+            f"{SITE}sale.xml", lists(*sale), headers=head
+        ),
         **alive(["red-shoe", "old-boot", "hat", "scarf"]),
     }
 
@@ -144,10 +155,16 @@ def name_too_many(day: int) -> dict[str, Any]:
 
 def forbid_too_much(day: int) -> dict[str, Any]:
     """Write half a megabyte of rules above the line of a sitemap."""
-    rules = "\n".join(f"Disallow: /trap/{number:040}" for number in range(9_500 if day >= 3 else 1))
+    rules = "\n".join(
+        f"Disallow: /trap/{number:040}" for number in range(9_500 if day >= 3 else 1)
+    )
     tail = f"\nSitemap: {SITE}main.xml\n".encode()
     robots = named("first.xml", rules=rules) + tail
-    return {ROBOTS: robots, f"{SITE}first.xml": lists("one"), f"{SITE}main.xml": lists("two")}
+    return {
+        ROBOTS: robots,
+        f"{SITE}first.xml": lists("one"),
+        f"{SITE}main.xml": lists("two"),
+    }
 
 
 def cut_inside_a_line(day: int) -> dict[str, Any]:
@@ -156,7 +173,11 @@ def cut_inside_a_line(day: int) -> dict[str, Any]:
     head = named("first.xml") + b"# "
     filler = b"x" * (500 * 1024 - len(head) - len(line) + 4) if day >= 3 else b"x"
     robots = head + filler + b"\n" + line
-    return {ROBOTS: robots, f"{SITE}first.xml": lists("one"), f"{SITE}main.xml": lists("two")}
+    return {
+        ROBOTS: robots,
+        f"{SITE}first.xml": lists("one"),
+        f"{SITE}main.xml": lists("two"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -167,7 +188,9 @@ def cut_inside_a_line(day: int) -> dict[str, Any]:
         cut_inside_a_line,
     ],
 )
-async def test_what_a_cut_robots_txt_hides_stays_listed(diary: Diary, serve: Serve) -> None:
+async def test_what_a_cut_robots_txt_hides_stays_listed(
+    diary: Diary, serve: Serve
+) -> None:
     """What stands beyond the end of what is read was named, and nobody says that it is not."""
     for day in (0, 3, 4, 12):
         pages = serve(day) | alive(["one", "two"])
@@ -185,7 +208,10 @@ def age_a_list(day: int) -> dict[str, Any]:
     pages = [f"day-{number}" for number in range(shown, shown + 9)]
     url = f"{SITE}list.xml"
     age = {"age": str((day - shown) * 86_400)}
-    return {ROBOTS: named("list.xml"), url: StoredResponse(url, lists(*pages), headers=age)}
+    return {
+        ROBOTS: named("list.xml"),
+        url: StoredResponse(url, lists(*pages), headers=age),
+    }
 
 
 def age_a_child(day: int) -> dict[str, Any]:
@@ -202,7 +228,9 @@ def age_an_index(day: int) -> dict[str, Any]:
     names = [f"{SITE}{name}.xml" for name in ("x", "y")]
     is_old = day in {7, 10}
     listed = names if day < 3 or is_old else names[:1]
-    top = StoredResponse(TOP, index(*listed), headers={"age": "500000"} if is_old else {})
+    top = StoredResponse(
+        TOP, index(*listed), headers={"age": "500000"} if is_old else {}
+    )
     bodies = {name: lists(f"{name[-5]}/1") for name in names}
     return {ROBOTS: named("top.xml"), TOP: top, **bodies}
 
@@ -221,5 +249,7 @@ async def test_an_old_answer_brings_nothing_back_for_good(
     """A URL that a cache still lists is not new, or it is told as unlisted once more."""
     await diary.live(18, serve)
     told = Counter(url for day in diary.days for url in day.unlisted)
-    assert {url: told[url] for url in missing} == {url: diary.new[url] for url in missing}
+    assert {url: told[url] for url in missing} == {
+        url: diary.new[url] for url in missing
+    }
     assert all(told[url] for url in missing)

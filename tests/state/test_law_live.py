@@ -118,7 +118,9 @@ async def test_an_outage_of_a_section_ends_none_of_its_pages(
 
     Some of those elsewhere are dead though they are listed.
     """
-    host = Host(listed=[*section, *left, *others], live={*section, *left, *others} - {*dead})
+    host = Host(
+        listed=[*section, *left, *others], live={*section, *left, *others} - {*dead}
+    )
     host.fails = lambda target: target in section or target in left
     site.default = host.answer
     for half in range(18):

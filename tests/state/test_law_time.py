@@ -124,7 +124,9 @@ async def test_a_run_that_is_refused_in_the_middle_begins_with_the_others_next_t
         if not request.path.startswith("/list"):
             return name_in_robots(f"http://{request.host}")
         left -= 1
-        return write_list(request.path)(f"http://{request.host}") if left >= 0 else refusal
+        return (
+            write_list(request.path)(f"http://{request.host}") if left >= 0 else refusal
+        )
 
     async with serve_site(default=answer) as site:
         diary = Diary(db, clock, site=f"{site.base}/", base=site.base)
@@ -200,7 +202,11 @@ async def test_a_date_without_a_time_lasts_until_its_end(
     for _ in range(9):
         names = ["rain", *(["wind"] if clock.now >= first else [])]
         names += ["snow"] if clock.now >= second else []
-        changed = max(moment for moment in (first - 20 * DAY, first, second) if moment <= clock.now)
+        changed = max(
+            moment
+            for moment in (first - 20 * DAY, first, second)
+            if moment <= clock.now
+        )
         child = (f"{SITE}weather.xml", write(changed))
         pages = {ROBOTS: named("top.xml"), TOP: index(child), child[0]: lists(*names)}
         await diary.walk(pages, later=0)

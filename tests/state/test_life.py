@@ -45,7 +45,9 @@ class Site:
         else:
             tag = f'"{page[0]}"'
             headers = {} if request.path in self.untagged else {"ETag": tag}
-            status = 304 if headers and request.headers.get("If-None-Match") == tag else 200
+            status = (
+                304 if headers and request.headers.get("If-None-Match") == tag else 200
+            )
             body = page[1] if status == 200 else b""
         self.answers.append(f"{request.path} {status}")
         return web.Response(status=status, body=body, headers=headers)
@@ -60,7 +62,9 @@ class Site:
         children = [self._absolute(item, ".xml") for item in items]
         self.pages["/sitemap.xml"] = (f"i{version}", index(*children))
 
-    def _absolute(self, item: str | tuple[str, str], end: str = "") -> str | tuple[str, str]:
+    def _absolute(
+        self, item: str | tuple[str, str], end: str = ""
+    ) -> str | tuple[str, str]:
         if isinstance(item, str):
             return f"{self.base}/{item}{end}"
         return f"{self.base}/{item[0]}{end}", item[1]
@@ -92,7 +96,9 @@ async def spend(site: Site, state: State) -> Day:
     async with walk(site.base, state=state, changes=True, options=IMPATIENT) as entries:
         async for entry in entries:
             given[entry.loc.removeprefix(f"{site.base}/")] = str(entry.change)
-        unlisted = sorted(row.loc.removeprefix(f"{site.base}/") for row in entries.unlisted())
+        unlisted = sorted(
+            row.loc.removeprefix(f"{site.base}/") for row in entries.unlisted()
+        )
     report = entries.report
     return Day(
         sorted(site.answers),
@@ -124,10 +130,18 @@ async def test_five_days(tmp_path: Path) -> None:
         assert await spend(site, state) == Day(
             [
                 f"/{name} 200"
-                for name in ("blog.xml", "docs.xml", "robots.txt", "shop.xml", "sitemap.xml")
+                for name in (
+                    "blog.xml",
+                    "docs.xml",
+                    "robots.txt",
+                    "shop.xml",
+                    "sitemap.xml",
+                )
             ],
             dict.fromkeys(["b1", "b2", "s1", "s2", "s3", "d1", "d2"], "new"),
-            dict.fromkeys(["sitemap.xml", "blog.xml", "shop.xml", "docs.xml"], "complete"),
+            dict.fromkeys(
+                ["sitemap.xml", "blog.xml", "shop.xml", "docs.xml"], "complete"
+            ),
             [],
             complete=True,
         )
@@ -153,17 +167,25 @@ async def test_five_days(tmp_path: Path) -> None:
         site.put("blog", 3, ("b1", "2020-01-01"), ("b2", "2020-01-03"))
         site.put("shop", 3, "s1", "s3", "s4")
         site.put("docs", 3, "d1")
-        assert await spend(site, state) == Day(
-            ["/blog.xml 200", "/robots.txt 200", "/shop.xml 200", "/sitemap.xml 200"],
-            {"b2": "changed", "s4": "new"},
-            {
-                "sitemap.xml": "complete",
-                "blog.xml": "complete",
-                "shop.xml": "complete",
-                "docs.xml": "unchanged same-lastmod",
-            },
-            [],  # the index says that docs.xml has not changed, which it was never seen to tell
-            complete=True,
+        assert (
+            await spend(site, state)
+            == Day(
+                [
+                    "/blog.xml 200",
+                    "/robots.txt 200",
+                    "/shop.xml 200",
+                    "/sitemap.xml 200",
+                ],
+                {"b2": "changed", "s4": "new"},
+                {
+                    "sitemap.xml": "complete",
+                    "blog.xml": "complete",
+                    "shop.xml": "complete",
+                    "docs.xml": "unchanged same-lastmod",
+                },
+                [],  # the index says that docs.xml has not changed, which it was never seen to tell
+                complete=True,
+            )
         )
 
         # day 4: an outage; a sitemap is added, and the blog's is gone: b1 with it, b2 has moved
@@ -185,7 +207,9 @@ async def test_five_days(tmp_path: Path) -> None:
                 "docs.xml": "complete",
                 "news.xml": "complete",
             },
-            ["s2"],  # all were read since; what is missing since today may be in the shop's
+            [
+                "s2"
+            ],  # all were read since; what is missing since today may be in the shop's
             complete=False,
         )
 

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 PARTS, PER_PART = 3, 270
-EVERYTHING = [f"https://shop.example/{p}/{n}" for p in range(PARTS) for n in range(PER_PART)]
+EVERYTHING = [
+    f"https://shop.example/{p}/{n}" for p in range(PARTS) for n in range(PER_PART)
+]
 
 
 @pytest.fixture
@@ -37,7 +39,9 @@ def site(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("limit", [1, 100, 270, 501])
-@pytest.mark.parametrize("extra", [[], ["--changes"], ["--unique"], ["-c", "1", "--changes"]])
+@pytest.mark.parametrize(
+    "extra", [[], ["--changes"], ["--unique"], ["-c", "1", "--changes"]]
+)
 def test_runs_of_a_folder(site: Path, limit: int, extra: list[str]) -> None:
     """Each run prints as many as it may, and nothing that one before it printed."""
     found: list[str] = []
@@ -57,7 +61,9 @@ async def test_runs_of_many_sites(tmp_path: Path) -> None:
     """`max_urls` with a state: the next run begins where this one stopped, to the URL."""
     pages: Pages = {}
     for host in ("one.example", "two.example"):
-        pages[f"https://{host}/robots.txt"] = f"Sitemap: https://{host}/top.xml".encode()
+        pages[f"https://{host}/robots.txt"] = (
+            f"Sitemap: https://{host}/top.xml".encode()
+        )
         parts = [f"https://{host}/{n}.xml" for n in range(3)]
         pages[f"https://{host}/top.xml"] = index(*parts)
         pages |= {url: urlset(*(f"{url}/{n}" for n in range(70))) for url in parts}
@@ -78,7 +84,9 @@ async def test_runs_of_many_sites(tmp_path: Path) -> None:
     assert len(found) == len(set(found)) == 420
 
 
-async def test_runs_of_a_nightly_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_runs_of_a_nightly_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What a limit has stopped goes on however late the next run comes."""
     pages: Pages = {"https://one.example/sitemap.xml": urlset(*EVERYTHING)}
     found: list[str] = []
@@ -86,7 +94,10 @@ async def test_runs_of_a_nightly_job(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for _ in range(5):
         clock.now += DAY + 1
         async with walk_many(
-            ["one.example"], fetcher=MemoryFetcher(pages), state=tmp_path / "s.db", max_urls=200
+            ["one.example"],
+            fetcher=MemoryFetcher(pages),
+            state=tmp_path / "s.db",
+            max_urls=200,
         ) as run:
             async for _, batch in run.batches():
                 found += [entry.loc for entry in batch]

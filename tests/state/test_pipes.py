@@ -32,7 +32,9 @@ def make_site(folder: Path, documents: int, urls: int) -> set[str]:
     folder.mkdir()
     home = f"https://{folder.name}.example/"
     (folder / "robots.txt").write_text(f"Sitemap: {home}sitemap.xml\n")
-    (folder / "sitemap.xml").write_bytes(index(*(f"{home}{n}.xml" for n in range(documents))))
+    (folder / "sitemap.xml").write_bytes(
+        index(*(f"{home}{n}.xml" for n in range(documents)))
+    )
     everything: set[str] = set()
     for number in range(documents):
         locs = [f"{home}{number}/page-{entry:05}.html" for entry in range(urls)]
@@ -41,7 +43,9 @@ def make_site(folder: Path, documents: int, urls: int) -> set[str]:
     return everything
 
 
-def read_some(folder: Path, words: list[str], end: bytes, records: int, pause: float = 0) -> bytes:
+def read_some(
+    folder: Path, words: list[str], end: bytes, records: int, pause: float = 0
+) -> bytes:
     """Read so many records, as a program does that reads through a buffer, and go away."""
     taken = b""
     with start(*words, "-q", cwd=folder) as process:
@@ -78,14 +82,23 @@ def _locs_of_csv(data: bytes) -> list[str]:
 
 FORMATS: dict[str, tuple[list[str], bytes, Callable[[bytes], list[str]]]] = {
     "urls": ([], b"\n", lambda data: data.decode().split()),
-    "nul": (["-0"], b"\0", lambda data: [loc for loc in data.decode().split("\0") if loc]),
+    "nul": (
+        ["-0"],
+        b"\0",
+        lambda data: [loc for loc in data.decode().split("\0") if loc],
+    ),
     "jsonl": (["--format", "jsonl"], b"\n", _locs_of_jsonl),
     "csv": (["--format", "csv", "--fields", "loc,lastmod"], b"\n", _locs_of_csv),
 }
 
 
 def check_broken_pipe(
-    folder: Path, sites: list[str], kind: str, records: int, *more: str, pause: float = 0
+    folder: Path,
+    sites: list[str],
+    kind: str,
+    records: int,
+    *more: str,
+    pause: float = 0,
 ) -> int:
     """Break a pipe, read again to the end; return how many URLs came twice."""
     options, end, locs_of = FORMATS[kind]
@@ -107,7 +120,9 @@ def locs_in(site: Path) -> set[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "records"), [("urls", 3_000), ("csv", 1)])
-def test_a_reader_that_goes_away_loses_nothing(tmp_path: Path, kind: str, records: int) -> None:
+def test_a_reader_that_goes_away_loses_nothing(
+    tmp_path: Path, kind: str, records: int
+) -> None:
     """What a dead reader had not worked on comes with the next run, in each format."""
     make_site(tmp_path / "one", 3, 3_000)
     repeated = check_broken_pipe(tmp_path, ["one"], kind, records)
@@ -142,4 +157,6 @@ def test_many_broken_pipes(tmp_path: Path, kind: str) -> None:
         sites = rng.choice([["one"], ["two"], ["two", "one"]])
         records = int(10 ** rng.uniform(0, 4))
         changes = rng.choice([[], ["--changes"]])
-        check_broken_pipe(tmp_path, sites, kind, records, *changes, pause=rng.choice([0, 0.002]))
+        check_broken_pipe(
+            tmp_path, sites, kind, records, *changes, pause=rng.choice([0, 0.002])
+        )

@@ -71,7 +71,9 @@ def test_killed_at_each_point(tmp_path: Path, point: str) -> None:
 
     def read(*pages: str) -> list[str]:
         listed = "\n".join(f"https://{HOST}/{page}" for page in pages).encode()
-        web = {f"https://{HOST}/robots.txt": f"Sitemap: https://{HOST}/map.txt".encode()}
+        web = {
+            f"https://{HOST}/robots.txt": f"Sitemap: https://{HOST}/map.txt".encode()
+        }
         fetcher = MemoryFetcher(web | {f"https://{HOST}/map.txt": listed})
         state = tmp_path / "all.db"
         with walk_many_sync([HOST], state=state, fetcher=fetcher, changes=True) as run:
@@ -79,7 +81,10 @@ def test_killed_at_each_point(tmp_path: Path, point: str) -> None:
         return find_pages()
 
     def find_pages() -> list[str]:
-        return [json.loads(line)["loc"][-1] for line in output.read_text("utf-8").splitlines()]
+        return [
+            json.loads(line)["loc"][-1]
+            for line in output.read_text("utf-8").splitlines()
+        ]
 
     assert read("1", "2") == ["1", "2"]
     run_and_die(lambda: read("1", "2", "3", "4"), point)
@@ -90,9 +95,15 @@ def test_killed_at_each_point(tmp_path: Path, point: str) -> None:
 
 
 @pytest.mark.parametrize("step", ["rename", "commit"])
-def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+def test_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
     """What the disk refuses is raised, and the state knows nothing new."""
-    db, path, temporary = tmp_path / "all.db", tmp_path / "urls.csv", tmp_path / ".urls.part"
+    db, path, temporary = (
+        tmp_path / "all.db",
+        tmp_path / "urls.csv",
+        tmp_path / ".urls.part",
+    )
     path.write_text("old", "utf-8")
     temporary.write_text("new", "utf-8")
     opened = StateFile(db)
@@ -129,7 +140,9 @@ async def test_one_run_at_a_time_holds_a_state(tmp_path: Path) -> None:
         f"https://{HOST}", fetcher=MemoryFetcher(pages), state=tmp_path / "s"
     ) as entries:
         assert await entries.hold_state()
-        with pytest.raises(StateError, match="writing it together with its files") as caught:
+        with pytest.raises(
+            StateError, match="writing it together with its files"
+        ) as caught:
             await entries.hold_state()
         await entries.commit_state(holds=True)
         await entries.commit_state()

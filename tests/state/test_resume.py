@@ -58,7 +58,9 @@ class Part:
     is_over: bool
 
 
-async def run(pages: Pages, db: Path, stop_after: int | None = None, **arguments: Any) -> Part:
+async def run(
+    pages: Pages, db: Path, stop_after: int | None = None, **arguments: Any
+) -> Part:
     """Walk, and leave when so many times 500 entries have come; the last batch has no receipt."""
     fetcher = MemoryFetcher(pages)
     locs: list[str] = []
@@ -77,7 +79,9 @@ async def run(pages: Pages, db: Path, stop_after: int | None = None, **arguments
 
 @pytest.mark.parametrize("changes", [False, True])
 @pytest.mark.parametrize("stop_after", [1, 5, 11])
-async def test_it_goes_on_where_it_stopped(db: Path, stop_after: int, changes: bool) -> None:
+async def test_it_goes_on_where_it_stopped(
+    db: Path, stop_after: int, changes: bool
+) -> None:
     """The union of both parts is everything; what comes twice is the batch in hand, and no more."""
     first = await run(site(), db, stop_after, changes=changes)
     second = await run(site(), db, changes=changes)
@@ -94,15 +98,21 @@ async def test_finished_documents_are_not_fetched_again(db: Path) -> None:
     await run(site(), db, 7)
     second = await run(site(), db)
     assert second.requested == MAPS[1:]
-    outcomes = {each.url: (str(each.status), each.reason) for each in second.report.documents}
+    outcomes = {
+        each.url: (str(each.status), each.reason) for each in second.report.documents
+    }
     assert outcomes[TOP] == outcomes[MAPS[0]] == ("complete", "finished-before")
     assert outcomes[MAPS[1]] == ("complete", "")
-    assert {each.url: each.listed for each in second.report.documents}[MAPS[0]] == PER_MAP
+    assert {each.url: each.listed for each in second.report.documents}[
+        MAPS[0]
+    ] == PER_MAP
 
 
 async def test_what_was_lost_before_the_stop_is_lost(db: Path) -> None:
     """A document that was cut off is not read again either, and its walk is not complete."""
-    pages: Pages = site() | {MAPS[0]: urlset(*locs_of(0)).removesuffix(b"</url></urlset>")}
+    pages: Pages = site() | {
+        MAPS[0]: urlset(*locs_of(0)).removesuffix(b"</url></urlset>")
+    }
     await run(pages, db, 7)
     second = await run(pages, db)
     assert second.requested == MAPS[1:]
@@ -116,7 +126,10 @@ async def test_what_was_lost_before_the_stop_is_lost(db: Path) -> None:
 
 async def test_urls_of_finished_documents_take_no_room(db: Path) -> None:
     """However many URLs came, the file keeps those of the documents in hand only."""
-    locs = [f"https://example.org/{RANDOM.randbytes(40).hex()}" for _ in range(21 * ACK_ENTRIES)]
+    locs = [
+        f"https://example.org/{RANDOM.randbytes(40).hex()}"
+        for _ in range(21 * ACK_ENTRIES)
+    ]
     some, rest = locs[:ACK_ENTRIES], locs[ACK_ENTRIES:]
     sizes = []
     for number, those in enumerate((some, rest)):
@@ -162,7 +175,9 @@ async def test_a_walk_goes_on_under_other_options(db: Path, changes: bool) -> No
     assert not (await run(site(), db)).report.resumed
 
 
-async def test_an_old_walk_is_not_gone_on_with(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_old_walk_is_not_gone_on_with(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was read more than a day ago is asked for again."""
     await run(site(), db, 7)
     now = time.time()
@@ -176,7 +191,9 @@ async def test_an_entry_that_was_not_taken_comes_again(db: Path) -> None:
     """Who iterates entry by entry gives the receipt with the last entry of a batch."""
     fetcher = MemoryFetcher(site())
     taken = []
-    async with walk(sitemaps=[TOP], state=db, fetcher=fetcher, options=ONE_AT_A_TIME) as entries:
+    async with walk(
+        sitemaps=[TOP], state=db, fetcher=fetcher, options=ONE_AT_A_TIME
+    ) as entries:
         async for entry in entries:
             taken.append(entry.loc)
             if len(taken) == ACK_ENTRIES + 1:
@@ -193,7 +210,9 @@ def test_a_blocking_walk_gives_its_receipts_one_by_one(db: Path) -> None:
     for stop_after in (3, None):
         came: list[list[str]] = []
         fetcher = MemoryFetcher(site())
-        with walk_sync(sitemaps=[TOP], state=db, fetcher=fetcher, options=ONE_AT_A_TIME) as entries:
+        with walk_sync(
+            sitemaps=[TOP], state=db, fetcher=fetcher, options=ONE_AT_A_TIME
+        ) as entries:
             for number, batch in enumerate(entries.batches(), 1):
                 came.append([entry.loc for entry in batch])
                 if number == stop_after:
@@ -210,7 +229,9 @@ async def test_cancelling(db: Path, thorough: bool) -> None:
     came: set[str] = set()
 
     async def go() -> None:
-        async with walk(sitemaps=[TOP], state=db, fetcher=MemoryFetcher(site())) as entries:
+        async with walk(
+            sitemaps=[TOP], state=db, fetcher=MemoryFetcher(site())
+        ) as entries:
             async for batch in entries.batches():
                 came.update(entry.loc for entry in batch)
 
@@ -268,7 +289,9 @@ async def test_a_wait_that_timed_out_acknowledges_nothing(db: Path) -> None:
     """What a consumer gets after it once gave up waiting counts when it asks for more."""
     full, empty = _Gated(MAPS[0], urlset(*locs_of(0, 5))), _Gated(MAPS[1], urlset())
     pages: Pages = {MAPS[0]: full, MAPS[1]: empty}
-    async with walk(sitemaps=MAPS[:2], state=db, fetcher=MemoryFetcher(pages)) as entries:
+    async with walk(
+        sitemaps=MAPS[:2], state=db, fetcher=MemoryFetcher(pages)
+    ) as entries:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.02):
                 await anext(entries.batches())
@@ -306,7 +329,9 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
-def live(site: Path, place: Path, changes: str, longest: float) -> tuple[list[str], int]:
+def live(
+    site: Path, place: Path, changes: str, longest: float
+) -> tuple[list[str], int]:
     """Walk to the end, killed at random moments; return what came, and the number of kills."""
     place.mkdir()
     state, output, kills = place / "site.db", place / "urls", 0
@@ -337,7 +362,9 @@ def test_kill_minus_nine(changes: str, tmp_path: Path) -> None:
     locs = [locs_of(number, 5_000) for number in range(6)]
     (site / "top.xml").write_bytes(index(*maps))
     for number, each in enumerate(locs):
-        (site / f"{number}.xml").write_bytes(urlset(*((loc, "2024-01-02") for loc in each)))
+        (site / f"{number}.xml").write_bytes(
+            urlset(*((loc, "2024-01-02") for loc in each))
+        )
     began = time.perf_counter()
     came, _ = live(site, tmp_path / "calm", changes, 0)
     seconds = time.perf_counter() - began
@@ -356,11 +383,15 @@ async def test_unlisted_urls_come_once(db: Path, tmp_path: Path) -> None:
     arguments: Any = {"sitemaps": [TOP], "changes": True, "unlisted": True}
     await run(pages, db, state=at_once(db), **arguments)
     pages[MAPS[0]] = urlset(*locs_of(0)[1_300:])
-    async with walk(state=at_once(db), fetcher=MemoryFetcher(pages), **arguments) as entries:
+    async with walk(
+        state=at_once(db), fetcher=MemoryFetcher(pages), **arguments
+    ) as entries:
         async for batch in entries.batches():
             batches.append([entry.loc for entry in batch])
             for suffix in ("", "-wal"):
-                shutil.copy(f"{db}{suffix}", tmp_path / f"killed-{len(batches)}{suffix}")
+                shutil.copy(
+                    f"{db}{suffix}", tmp_path / f"killed-{len(batches)}{suffix}"
+                )
     assert sorted(chain(*batches)) == sorted(locs_of(0)[:1_300])
     assert [len(batch) for batch in batches] == [500, 500, 300]
     for number in range(1, 4):

@@ -50,7 +50,9 @@ def page(*numbers: int) -> bytes:
     return urlset(*(PAGE.format(number) for number in numbers))
 
 
-async def come(pages: Pages, state: Path | State, *maps: str, **arguments: Any) -> Walked:
+async def come(
+    pages: Pages, state: Path | State, *maps: str, **arguments: Any
+) -> Walked:
     """Walk over the maps, or the top, with a state."""
     return await walk_all(pages, None, sitemaps=maps or [TOP], state=state, **arguments)
 
@@ -66,7 +68,9 @@ async def test_validators_are_sent_back(db: Path) -> None:
     fetcher = Asked({TOP: StoredResponse(TOP, page(1), headers=headers)})
     for turn in range(3):
         async with walk(sitemaps=[TOP], state=db, fetcher=fetcher) as entries:
-            assert [entry.loc async for entry in entries] == ([] if turn else [PAGE.format(1)])
+            assert [entry.loc async for entry in entries] == (
+                [] if turn else [PAGE.format(1)]
+            )
         (document,) = entries.report.documents
         if turn:
             assert fetcher.validators[TOP] == {
@@ -124,11 +128,15 @@ async def test_a_body_that_is_compressed_anew_is_the_same(
     db: Path, stamps: tuple[int, int]
 ) -> None:
     """Bytes are compared decompressed: a server may compress each answer with another date."""
-    for stamp, numbers, came in zip((*stamps, 3), ((1, 2), (1, 2), (1, 3)), (2, 0, 2), strict=True):
+    for stamp, numbers, came in zip(
+        (*stamps, 3), ((1, 2), (1, 2), (1, 3)), (2, 0, 2), strict=True
+    ):
         packed = gzip.compress(page(*numbers), mtime=stamp)
         walked = await come({TOP: StoredResponse(TOP, packed)}, db)
         assert len(walked.locs) == came
-        assert walked.outcome(TOP) == (("complete", "") if came else ("unchanged", "same-body"))
+        assert walked.outcome(TOP) == (
+            ("complete", "") if came else ("unchanged", "same-body")
+        )
         assert walked.document(TOP).bytes_raw == len(packed)
 
 
@@ -137,7 +145,10 @@ async def test_a_body_that_is_compressed_anew_is_the_same(
     ("before", "after"),
     [
         (b"<!-- rendered at 10:00 -->%s", b"<!-- rendered at 9:59:59 -->%s"),
-        (b"%s\n<!-- cached at 1 -->", b"%s\n<!-- cached at 2, for 60 s --><!-- by x -->"),
+        (
+            b"%s\n<!-- cached at 1 -->",
+            b"%s\n<!-- cached at 2, for 60 s --><!-- by x -->",
+        ),
         (b"\xef\xbb\xbf%s<!---->", b"\xef\xbb\xbf%s<!-- a > b -- - -->"),
     ],
     ids=["first", "last", "empty"],
@@ -157,14 +168,19 @@ async def test_another_comment_is_no_other_body(
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (page(1).replace(b"</url>", b"</url><!--"), page(1, 2).replace(b"</url>", b"</url><!--")),
+        (
+            page(1).replace(b"</url>", b"</url><!--"),
+            page(1, 2).replace(b"</url>", b"</url><!--"),
+        ),
         (page(1) + b"<!-- <a> -->", page(1) + b"<!-- <b> -->"),
         (b"https://example.org/1\n<!-- 1 -->", b"https://example.org/1\n<!-- 2 -->"),
         (page(1) + b"<!-- 1 -->" * 9_999, page(1) + b"<!-- 1 -->" * 9_998),
     ],
     ids=["open", "markup", "text", "flood"],
 )
-async def test_what_may_be_no_comment_counts(db: Path, before: bytes, after: bytes) -> None:
+async def test_what_may_be_no_comment_counts(
+    db: Path, before: bytes, after: bytes
+) -> None:
     """Markup in it may be read, nothing closes it, it is no markup, or there is no end of it."""
     for body in (before, after):
         walked = await come({TOP: StoredResponse(TOP, body)}, db)
@@ -327,7 +343,11 @@ async def test_a_document_that_is_gone_is_forgotten(db: Path, clock: SetClock) -
 
 async def test_what_is_not_wanted_is_kept(db: Path) -> None:
     """A child that `since` or `follow` leaves out is not gone, and its reading is remembered."""
-    pages: Pages = {TOP: index((ONE, LONG_AGO), (TWO, "2021-01-01")), ONE: page(1), TWO: page(2)}
+    pages: Pages = {
+        TOP: index((ONE, LONG_AGO), (TWO, "2021-01-01")),
+        ONE: page(1),
+        TWO: page(2),
+    }
     await come(pages, db)
     await come(pages, db, follow=lambda entry: entry.loc != ONE)
     assert fetched(await come(pages, db)) == [TOP]
@@ -364,7 +384,10 @@ CHILDREN = [f"https://example.org/{name}.xml" for name in "abcdef"]
 def dated(changed: Mapping[str, int], days: Mapping[str, int]) -> Pages:
     """Make an index of six children: how often each has changed, and the day that it is given."""
     top = index(*((url, f"2020-01-{1 + days.get(url, 0):02}") for url in CHILDREN))
-    return {TOP: top, **{url: page(*range(1 + changed.get(url, 0))) for url in CHILDREN}}
+    return {
+        TOP: top,
+        **{url: page(*range(1 + changed.get(url, 0))) for url in CHILDREN},
+    }
 
 
 async def test_a_date_that_lied_is_not_believed(db: Path, clock: SetClock) -> None:

@@ -44,7 +44,8 @@ def page(loc: str, lastmod: str = "", more: str = "") -> str:
 def pages(number: int, lastmod: str = "", more: str = "", folder: str = "/") -> str:
     """Write some records; `{}` in a lastmod is a number that differs."""
     return "".join(
-        page(f"{folder}{n}", lastmod.format(1 + n % 28), more) for n in range(1, number + 1)
+        page(f"{folder}{n}", lastmod.format(1 + n % 28), more)
+        for n in range(1, number + 1)
     )
 
 
@@ -74,14 +75,23 @@ def news(**fields: str) -> str:
     """Write the news of a record; a field that is empty is left out."""
     values = {"name": "The Shop", "language": "en", "publication_date": "2026-11-22"}
     values |= {"title": "Boots", **fields}
-    parts = {name: f"<news:{name}>{v}</news:{name}>" if v else "" for name, v in values.items()}
-    publication = f"<news:publication>{parts['name']}{parts['language']}</news:publication>"
+    parts = {
+        name: f"<news:{name}>{v}</news:{name}>" if v else ""
+        for name, v in values.items()
+    }
+    publication = (
+        f"<news:publication>{parts['name']}{parts['language']}</news:publication>"
+    )
     return f"<news:news>{publication}{parts['publication_date']}{parts['title']}</news:news>"
 
 
 def video(**fields: str) -> str:
     """Write a video; a field that is empty is left out."""
-    values = {"thumbnail_loc": f"{HOST}/t.jpg", "title": "Boots", "description": "How to lace them"}
+    values = {
+        "thumbnail_loc": f"{HOST}/t.jpg",
+        "title": "Boots",
+        "description": "How to lace them",
+    }
     values |= {"content_loc": f"{HOST}/v.mp4", **fields}
     parts = [f"<video:{name}>{v}</video:{name}>" for name, v in values.items() if v]
     return f"<video:video>{''.join(parts)}</video:video>"
@@ -118,7 +128,9 @@ class AuditedSite:
         for name, content in self.documents.items():
             url = name if name.startswith("http") else HOST + name
             answer = (
-                StoredResponse(url, content, headers=XML) if isinstance(content, bytes) else content
+                StoredResponse(url, content, headers=XML)
+                if isinstance(content, bytes)
+                else content
             )
             served_pages[url] = attrs.evolve(answer, url=answer.url or url)
         return MemoryFetcher(served_pages)
@@ -126,7 +138,9 @@ class AuditedSite:
 
 def site(records: str, robots: str = "", **more: Any) -> AuditedSite:
     """Make a site of one sitemap, which its robots.txt names."""
-    options = {name: more.pop(name) for name in ("known", "is_http", "figures") if name in more}
+    options = {
+        name: more.pop(name) for name in ("known", "is_http", "figures") if name in more
+    }
     documents = {
         "/robots.txt": f"{robots}\nSitemap: {HOST}/s.xml".encode(),
         "/s.xml": urlset(records),

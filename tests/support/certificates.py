@@ -36,7 +36,9 @@ def write_certificate(file: Path) -> Path:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=3))
         .not_valid_after(now + timedelta(days=2))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False
+        )
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )

@@ -20,10 +20,14 @@ class SetClock:
         now: seconds since 1970.
     """
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, now: float = 1_790_000_000.0) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, now: float = 1_790_000_000.0
+    ) -> None:
         self.now = now
         monkeypatch.setattr(time, "time", lambda: self.now)
-        monkeypatch.setattr(time, "time_ns", lambda: round(self.now * 1_000_000) * 1_000)
+        monkeypatch.setattr(
+            time, "time_ns", lambda: round(self.now * 1_000_000) * 1_000
+        )
 
 
 class PassingTime:

@@ -52,18 +52,30 @@ def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     # a cluster has processes of its own, and an event loop has this thread
     has_cluster = arguments[:1] == ("scale",) and "status" not in arguments
     if is_plain and not has_cluster and asyncio._get_running_loop() is None:
-        order = ("", list(arguments), str(options.get("cwd", Path.cwd())), dict(os.environ))
+        order = (
+            "",
+            list(arguments),
+            str(options.get("cwd", Path.cwd())),
+            dict(os.environ),
+        )
         return run_here(order, options.get("input"), options.get("errors", "strict"))
     return _capture([*find_program(forks=is_plain), *arguments], **options)
 
 
 def _capture(words: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
-    given: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "timeout": 120} | options
+    given: dict[str, Any] = {
+        "capture_output": True,
+        "encoding": "utf-8",
+        "timeout": 120,
+    } | options
     return subprocess.run(words, check=False, **given)
 
 
 def start(
-    *arguments: str, code: str = "", env: Mapping[str, str] | None = None, **options: Any
+    *arguments: str,
+    code: str = "",
+    env: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> Run:
     """Start the command; leave it running.
 
@@ -124,7 +136,9 @@ def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
 
 def urlset(count: int, host: str = "https://example.org") -> bytes:
     """Write a urlset."""
-    records = "".join(f"<url><loc>{host}/{number}</loc></url>\n" for number in range(count))
+    records = "".join(
+        f"<url><loc>{host}/{number}</loc></url>\n" for number in range(count)
+    )
     return f'<urlset xmlns="{NAMESPACE}">\n{records}</urlset>'.encode()
 
 

@@ -60,7 +60,13 @@ class Diary:
     """
 
     def __init__(
-        self, db: Path, clock: SetClock, *, site: str = SITE, base: str = SITE, **options: Any
+        self,
+        db: Path,
+        clock: SetClock,
+        *,
+        site: str = SITE,
+        base: str = SITE,
+        **options: Any,
     ) -> None:
         self.days: list[Day] = []
         self.at = 0.0

@@ -49,10 +49,16 @@ def for_each(
                     error.add_note(f"in the case {ids(case)}")
                     failures.append(error)
             if failures:
-                raise BaseExceptionGroup(f"{len(failures)} of {len(table)} cases fail", failures)
+                raise BaseExceptionGroup(
+                    f"{len(failures)} of {len(table)} cases fail", failures
+                )
 
         signature = inspect.signature(test)
-        rest = {name: each for name, each in signature.parameters.items() if name not in parameters}
+        rest = {
+            name: each
+            for name, each in signature.parameters.items()
+            if name not in parameters
+        }
         thorough = inspect.Parameter("thorough", inspect.Parameter.KEYWORD_ONLY)
         needed = rest | {"thorough": thorough} if few else rest
         run.__signature__ = signature.replace(parameters=[*needed.values()])  # type: ignore[attr-defined]

@@ -87,11 +87,15 @@ def _list_scopes(tree: ast.Module) -> Iterator[tuple[ast.AST, str, str]]:
             target = statement.targets[0]
             names = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
             values = [statement.value]
-            if isinstance(statement.value, ast.Tuple) and len(statement.value.elts) == len(names):
+            if isinstance(statement.value, ast.Tuple) and len(
+                statement.value.elts
+            ) == len(names):
                 values = statement.value.elts
             for name, value in zip(names, values, strict=False):
                 yield value, name, ""
-        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+        elif isinstance(statement, ast.AnnAssign) and isinstance(
+            statement.target, ast.Name
+        ):
             yield statement, statement.target.id, ""
         elif isinstance(statement, ast.ClassDef):
             for each in statement.body:
@@ -117,14 +121,23 @@ def find_methods(paths: Sequence[Path]) -> dict[str, set[str]]:
     for path in paths:
         for node in ast.walk(_parse(path)):
             if isinstance(node, ast.Attribute) and node.attr in METHODS:
-                value = node.value.value if isinstance(node.value, ast.Subscript) else node.value
-                name = value.id if isinstance(value, ast.Name) else getattr(value, "attr", "")
+                value = (
+                    node.value.value
+                    if isinstance(node.value, ast.Subscript)
+                    else node.value
+                )
+                name = (
+                    value.id
+                    if isinstance(value, ast.Name)
+                    else getattr(value, "attr", "")
+                )
                 found[name].add(node.attr)
     return found
 
 
 def list_expressions(
-    paths: Sequence[Path], made: dict[str, tuple[str, Callable[[], list[re.Pattern[Any]]]]]
+    paths: Sequence[Path],
+    made: dict[str, tuple[str, Callable[[], list[re.Pattern[Any]]]]],
 ) -> tuple[list[Expression], list[str]]:
     """Return all expressions, and the places of those that cannot be found.
 
@@ -144,7 +157,9 @@ def list_expressions(
         else:
             unknown.append(place)
             continue
-        found += [Expression(place, each, way) for each in patterns for way in sorted(ways)]
+        found += [
+            Expression(place, each, way) for each in patterns for way in sorted(ways)
+        ]
     return list(dict.fromkeys(found)), unknown
 
 
@@ -155,7 +170,9 @@ def leave_out_alike(expressions: dict[str, Expression]) -> dict[str, Expression]
     """
     searched: set[re.Pattern[Any]] = set()
     kept = {}
-    for name, each in sorted(expressions.items(), key=lambda item: item[1].method not in SEARCHES):
+    for name, each in sorted(
+        expressions.items(), key=lambda item: item[1].method not in SEARCHES
+    ):
         if each.pattern not in searched:
             kept[name] = each
         if each.method in SEARCHES:
@@ -181,7 +198,11 @@ def _flatten(value: object) -> list[re.Pattern[Any]]:
         return [value]
     if isinstance(value, dict):
         value = tuple(value.values())
-    return [each for one in value for each in _flatten(one)] if isinstance(value, tuple) else []
+    return (
+        [each for one in value for each in _flatten(one)]
+        if isinstance(value, tuple)
+        else []
+    )
 
 
 # -- what is hard for them
@@ -193,7 +214,9 @@ _MOST_WAYS = 12
 _ENDS = ("", "\x00", "\n", "<")
 
 
-def write_texts(pattern: re.Pattern[Any], *, thorough: bool) -> Iterator[Callable[[int], str]]:
+def write_texts(
+    pattern: re.Pattern[Any], *, thorough: bool
+) -> Iterator[Callable[[int], str]]:
     """Yield what writes texts of any size that are hard for an expression.
 
     Each repeats what a repetition in it, or all of it, may consist of: behind what must stand
@@ -207,7 +230,10 @@ def write_texts(pattern: re.Pattern[Any], *, thorough: bool) -> Iterator[Callabl
     for prefix, units in _find_repeats(tree, "", pool):
         for unit in units[: _MOST_UNITS if thorough else _FEW_UNITS]:
             ends = _ENDS if thorough else _ENDS[:2]
-            for shape in [("", prefix + unit, ""), *((prefix, unit, end) for end in ends)]:
+            for shape in [
+                ("", prefix + unit, ""),
+                *((prefix, unit, end) for end in ends),
+            ]:
                 if shape[1] and shape not in seen:
                     seen.add(shape)
                     yield lambda size, shape=shape: _write(shape, size)  # type: ignore[misc]
@@ -257,11 +283,17 @@ def _parts(kind: Any, value: Any) -> list[Any]:
 def _find_repeats(tree: Any, before: str, pool: str) -> Iterator[tuple[str, list[str]]]:
     """Yield each long repetition: what stands before it, and what it may repeat."""
     for kind, value in tree:
-        is_repeat = kind in (kinds.MAX_REPEAT, kinds.MIN_REPEAT, kinds.POSSESSIVE_REPEAT)
+        is_repeat = kind in (
+            kinds.MAX_REPEAT,
+            kinds.MIN_REPEAT,
+            kinds.POSSESSIVE_REPEAT,
+        )
         if is_repeat and value[1] >= _LONG_REPEAT:
             units = _samples(value[2], pool)
             yield before, units
-            whole = before + (units[0] if units else "") + (_samples(tree, pool) or [""])[0]
+            whole = (
+                before + (units[0] if units else "") + (_samples(tree, pool) or [""])[0]
+            )
             yield "", [whole]
         for part in _parts(kind, value):
             yield from _find_repeats(part, before, pool)
@@ -294,7 +326,9 @@ def _samples_of(kind: Any, value: Any, pool: str) -> list[str]:
         return samples if least else [*samples, ""]
     if kind in (kinds.ASSERT_NOT, kinds.ASSERT, kinds.AT, kinds.GROUPREF):
         return [""]
-    return [each for part in _parts(kind, value) for each in _samples(part, pool)] or [""]
+    return [each for part in _parts(kind, value) for each in _samples(part, pool)] or [
+        ""
+    ]
 
 
 @cache

@@ -63,7 +63,10 @@ class Request:
 
     @property
     def query(self) -> dict[str, str]:
-        return {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
+        return {
+            name: values[0]
+            for name, values in parse_qs(urlsplit(self.path).query).items()
+        }
 
 
 Step: TypeAlias = "bytes | float | str"
@@ -101,9 +104,11 @@ ANSWERS: dict[str, bytes] = {
     + DOCUMENT,
     "gzipped": head("200 OK", "Content-Encoding: gzip", length=len(GZIPPED)) + GZIPPED,
     "gzip-cut": head("200 OK", "Content-Encoding: gzip", length=40) + GZIPPED[:40],
-    "coding-unknown": head("200 OK", "Content-Encoding: foo", length=len(DOCUMENT)) + DOCUMENT,
+    "coding-unknown": head("200 OK", "Content-Encoding: foo", length=len(DOCUMENT))
+    + DOCUMENT,
     "empty": head(length=0),
-    "links": head("200 OK", "Link: </a>", "Link: </b>", "X-Name: caf\xe9", length=2) + b"ok",
+    "links": head("200 OK", "Link: </a>", "Link: </b>", "X-Name: caf\xe9", length=2)
+    + b"ok",
     # cut off
     "length-short": head(length=len(DOCUMENT)) + DOCUMENT[:HALF],
     "length-huge": head(length=10**18) + DOCUMENT,
@@ -112,11 +117,16 @@ ANSWERS: dict[str, bytes] = {
     # not HTTP
     "length-small": head(length=HALF) + DOCUMENT,
     "length-negative": head(length=-5) + DOCUMENT,
-    "length-again": head("200 OK", f"content-length: {len(DOCUMENT)}", length=len(DOCUMENT))
+    "length-again": head(
+        "200 OK", f"content-length: {len(DOCUMENT)}", length=len(DOCUMENT)
+    )
     + DOCUMENT,
-    "length-list": head("200 OK", "Content-Length: " + ", ".join([str(len(DOCUMENT))] * 3))
+    "length-list": head(
+        "200 OK", "Content-Length: " + ", ".join([str(len(DOCUMENT))] * 3)
+    )
     + DOCUMENT,
-    "length-twice": head("200 OK", "Content-Length: 5", length=len(DOCUMENT)) + DOCUMENT,
+    "length-twice": head("200 OK", "Content-Length: 5", length=len(DOCUMENT))
+    + DOCUMENT,
     "length-and-chunks": head("200 OK", "Transfer-Encoding: chunked", length=5)
     + chunk(DOCUMENT)
     + LAST_CHUNK,
@@ -149,7 +159,8 @@ PIECES: dict[str, tuple[bytes, ...]] = {
     "half-then-silence": (head(length=len(DOCUMENT)) + DOCUMENT[:HALF],),
     "silence": (),
     "headers-drip": tuple(
-        bytes([byte]) for byte in head("200 OK", *(f"X-{n}: a" for n in range(100)), length=0)
+        bytes([byte])
+        for byte in head("200 OK", *(f"X-{n}: a" for n in range(100)), length=0)
     ),
 }
 """After the last piece the connection stays open, and silent."""
@@ -293,7 +304,9 @@ class FaultServer:
         sent_bytes: how much could be sent.
     """
 
-    def __init__(self, host: str = "127.0.0.1", *, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, host: str = "127.0.0.1", *, tls: ssl.SSLContext | None = None
+    ) -> None:
         self.host = host
         self.port = 0
         self.requests: list[Request] = []
@@ -313,7 +326,9 @@ class FaultServer:
         return f"{self.base}/{path.lstrip('/')}"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, self.host, 0, ssl=self._tls)
+        self._server = await asyncio.start_server(
+            self._accept, self.host, 0, ssl=self._tls
+        )
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -330,19 +345,25 @@ class FaultServer:
         name = urlsplit(request.path).path.split("/")[1]
         return ROUTES.get(name, always(*answered(b"", "404 Not Found")))(request)
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         # A callback, not a coroutine: asyncio would keep the tasks to itself.
         self.connections += 1
         task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         keeps_open = True
         try:
             while keeps_open:
                 head = await reader.readuntil(b"\r\n\r\n")
-                self.requests.append(request := self._read_request(head.decode("latin-1")))
+                self.requests.append(
+                    request := self._read_request(head.decode("latin-1"))
+                )
                 self.running += 1
                 try:
                     keeps_open = await self._play(self.answer(request), reader, writer)
@@ -367,7 +388,10 @@ class FaultServer:
         )
 
     async def _play(
-        self, script: Iterable[Step], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        script: Iterable[Step],
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
     ) -> bool:
         """Do what a script says, step by step; return whether the connection stays."""
         keeps_open = False
@@ -392,5 +416,7 @@ class FaultServer:
 def reset(writer: asyncio.StreamWriter) -> None:
     """Break a connection off with a RST."""
     linger = struct.pack("ii", 1, 0)
-    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    writer.get_extra_info("socket").setsockopt(
+        socket.SOL_SOCKET, socket.SO_LINGER, linger
+    )
     writer.transport.abort()

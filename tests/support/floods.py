@@ -39,7 +39,9 @@ LEAST_MS = 15.0
 """Less than this for 32 KiB is cheap: growth from there may be another way of reading (mending)."""
 HOST = "https://www.example.org/"
 LOCS = [f"{HOST}good/{number}" for number in range(1, 13)]
-_TABLES: dict[str, Any] = tomllib.loads((TESTS / "cases" / "floods.toml").read_text("utf-8"))
+_TABLES: dict[str, Any] = tomllib.loads(
+    (TESTS / "cases" / "floods.toml").read_text("utf-8")
+)
 _RECORDS = [f"<url><loc>{loc}</loc></url>\n" for loc in LOCS]
 _PARTS = {
     **_TABLES["part"],
@@ -97,7 +99,9 @@ class Flood:
         for first in range(0, count, at_once):
             numbers = range(first, min(count, first + at_once))
             if b"{n}" in self.unit:
-                yield b"".join(self.unit.replace(b"{n}", b"%06d" % number) for number in numbers)
+                yield b"".join(
+                    self.unit.replace(b"{n}", b"%06d" % number) for number in numbers
+                )
             else:
                 yield self.unit * len(numbers)
 
@@ -121,9 +125,17 @@ def _fill_in(text: str) -> bytes:
 
 
 def _make_bomb(
-    before: str, unit: str, behind: str = "", start: str = "records", end: str = "", **row: Any
+    before: str,
+    unit: str,
+    behind: str = "",
+    start: str = "records",
+    end: str = "",
+    **row: Any,
 ) -> Flood:
-    first, last = _TABLES["start"][start] + before, behind + _TABLES["end"][end or start]
+    first, last = (
+        _TABLES["start"][start] + before,
+        behind + _TABLES["end"][end or start],
+    )
     return Flood(start=_fill_in(first), unit=_fill_in(unit), end=_fill_in(last), **row)
 
 
@@ -134,12 +146,16 @@ def _make_shape(place: str, name: str, unit: str, **row: str) -> Flood:
         (row.get(n, around.get(n, "")) for n in ("before", "behind")),
     )
     texts = (f"{{{kind}}}{{good}}{before}", unit, f"{behind}{{good}}{{end_of_{kind}}}")
-    start, flood, end = (_fill_in(text.replace("{good}", f"{{good_{kind}}}")) for text in texts)
+    start, flood, end = (
+        _fill_in(text.replace("{good}", f"{{good_{kind}}}")) for text in texts
+    )
     return Flood(f"{place}: {name}", start, flood, end)
 
 
 BOMBS = {row["name"]: _make_bomb(**row) for row in _TABLES["bomb"]}
-SHAPES = [_make_shape(place, **row) for place in _TABLES["place"] for row in _TABLES[place]]
+SHAPES = [
+    _make_shape(place, **row) for place in _TABLES["place"] for row in _TABLES[place]
+]
 
 
 @attrs.define
@@ -198,13 +214,17 @@ class Reading:
 
 def read_bomb(name: str) -> Reading:
     """Read a bomb as an event loop would; best in a process of its own, for its memory."""
-    _read(_make_bomb("", " ", name="", mb=0.001))  # what the first use caches is not the bomb's
+    _read(
+        _make_bomb("", " ", name="", mb=0.001)
+    )  # what the first use caches is not the bomb's
     return _read(BOMBS[name])
 
 
 def _read(bomb: Flood) -> Reading:
     limits = Limits(entries=bomb.entries, inflated_bytes=bomb.inflated_bytes)
-    reader = SitemapReader(f"{HOST}sitemap.xml", limits=limits, codings=("br",) * bomb.br)
+    reader = SitemapReader(
+        f"{HOST}sitemap.xml", limits=limits, codings=("br",) * bomb.br
+    )
     reading, pieces = Reading(), bomb.make()
     start, before = _cpu_seconds(), _peak_mb()
     for piece in pieces:
@@ -215,7 +235,9 @@ def _read(bomb: Flood) -> Reading:
     reading.seconds, reading.peak_mb = _cpu_seconds() - start, _peak_mb() - before
     stats = reader.stats
     reading.issues = frozenset(map(str, stats.counts))
-    reading.is_sound = (stats.delivered, stats.records - stats.dropped) == (reading.count,) * 2
+    reading.is_sound = (stats.delivered, stats.records - stats.dropped) == (
+        reading.count,
+    ) * 2
     return reading
 
 

@@ -60,12 +60,16 @@ class Reading:
     def locs(self) -> list[str]:
         """The URLs of the records; the next page of a feed is none of them."""
         entries = [event for event in self.events if not isinstance(event, Issue)]
-        return [each.loc for each in entries if getattr(each, "via", None) is not Via.PAGE]
+        return [
+            each.loc for each in entries if getattr(each, "via", None) is not Via.PAGE
+        ]
 
 
 def documents() -> list[Path]:
     """Find every document, in a fixed order."""
-    return sorted(path for path in TESTDATA.rglob("*") if path.is_file() and _is_document(path))
+    return sorted(
+        path for path in TESTDATA.rglob("*") if path.is_file() and _is_document(path)
+    )
 
 
 def _is_document(path: Path) -> bool:
@@ -98,7 +102,9 @@ def limits_of(document: Path) -> Limits:
 
 
 def read_pieces(
-    pieces: Iterable[bytes], url: str = HOST + "sitemap.xml", limits: Limits | None = None
+    pieces: Iterable[bytes],
+    url: str = HOST + "sitemap.xml",
+    limits: Limits | None = None,
 ) -> Reading:
     """Feed a document to a reader, piece by piece."""
     room = url.removeprefix(HOST).partition("/")[0]

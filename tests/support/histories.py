@@ -106,7 +106,9 @@ class Site:
         self._window = choose.randint(3, 8)
         self._format = choose.choice(("rss", "atom"))
         more = ("newest",) if is_troubled else ()
-        self.etags = choose.choice(("none", "honest", "honest", "constant", "mixed", *more))
+        self.etags = choose.choice(
+            ("none", "honest", "honest", "constant", "mixed", *more)
+        )
         self.dates = choose.choice(("none", "honest", "constant", "now", *more))
         self.budget = 0
         self.eager: set[str] = set()
@@ -171,7 +173,11 @@ class Site:
     @property
     def is_truthful(self) -> bool:
         """Whether its validators and its dates tell of each change."""
-        return self.etags in {"none", "honest"} and self.dates in {"none", "honest", "now"}
+        return self.etags in {"none", "honest"} and self.dates in {
+            "none",
+            "honest",
+            "now",
+        }
 
     @property
     def has_steady(self) -> bool:
@@ -184,12 +190,20 @@ class Site:
         homes = {*self.children} - self._emptied.keys() - self.ended.keys()
         if "index.xml" in self._emptied:
             homes -= {*self.children[len(self.children) // 2 :]}
-        return {page.url for page in self.pages.values() if page.is_listed and page.home in homes}
+        return {
+            page.url
+            for page in self.pages.values()
+            if page.is_listed and page.home in homes
+        }
 
     @property
     def recent(self) -> set[str]:
         """The pages that its feed lists."""
-        return {page.url for page in self._recent()[: self._window]} if self.has_feed else set()
+        return (
+            {page.url for page in self._recent()[: self._window]}
+            if self.has_feed
+            else set()
+        )
 
     @property
     def _answering(self) -> list[str]:
@@ -212,7 +226,11 @@ class Site:
         self.pages[url] = page
 
     def _of(self, child: str) -> list[Page]:
-        return [page for page in self.pages.values() if page.home == child and page.is_listed]
+        return [
+            page
+            for page in self.pages.values()
+            if page.home == child and page.is_listed
+        ]
 
     def advance(self, hours: float) -> None:
         """Let time pass: pages come, move and die, and the server begins or ends to lie."""
@@ -238,7 +256,9 @@ class Site:
         # which nobody has looked.
         is_ready = self.hour - self._last_lie > 36 and self._last_lie < self.believed
         if self._lies or is_ready:
-            for _ in range(choose.choice((0,) * 7 + (1, 1, 2)) if not self._lies else 0):
+            for _ in range(
+                choose.choice((0,) * 7 + (1, 1, 2)) if not self._lies else 0
+            ):
                 self._lie()
         if not self.is_honest:
             self._last_lie = self.hour
@@ -273,7 +293,9 @@ class Site:
         pages = self._of(child)
         if what < 0.25 and pages:  # a few pages die
             few = max(1, len(pages) // 3)
-            self._kill(page.url for page in choose.sample(pages, k=choose.randint(1, few)))
+            self._kill(
+                page.url for page in choose.sample(pages, k=choose.randint(1, few))
+            )
         elif what < 0.3 and {*self._answering} - {child}:  # a month is taken away
             self._shrunk = self.hour
             self.children.remove(child)
@@ -316,7 +338,9 @@ class Site:
             self._lie_for_days()
             return
         what = choose.random()
-        if what < 0.35 and self.hour - self._grown < 25:  # some sites are read once a day
+        if (
+            what < 0.35 and self.hour - self._grown < 25
+        ):  # some sites are read once a day
             return  # it would hide a document that no walk has seen: docs/state.md
         if what < 0.2:
             self._lies["robots.txt"] = choose.choice(_ROBOTS_LIES), end
@@ -362,10 +386,14 @@ class Site:
             named.append("index.xml")
             for child in self.children:
                 pages = [] if child in self._emptied else self._of(child)
-                documents[child] = urlset(*(page.url.replace("&", "&amp;") for page in pages))
+                documents[child] = urlset(
+                    *(page.url.replace("&", "&amp;") for page in pages)
+                )
         if self.has_news:
             named.append("news.xml")
-            recent = [each for each in self._recent() if self.hour - each.born <= _NEWS_HOURS]
+            recent = [
+                each for each in self._recent() if self.hour - each.born <= _NEWS_HOURS
+            ]
             documents["news.xml"] = write_news(recent)
         if self.has_feed:
             named.append("feed")
@@ -376,7 +404,9 @@ class Site:
             named += [name for name in lists if name not in named]
             for name, listed in lists.items():
                 children = self._choose(listed, self._lies.get(name, ("",))[0])
-                body = index(*(self._date(child, documents[child], now) for child in children))
+                body = index(
+                    *(self._date(child, documents[child], now) for child in children)
+                )
                 served[name] = self._answer(name, body)
         lie = self._lies.get("robots.txt", ("",))[0]
         lines = [f"Sitemap: {self.base}{name}\n" for name in self._choose(named, lie)]
@@ -395,7 +425,9 @@ class Site:
     def _answer_page(self, page: Page) -> Any:
         number = int(page.url.rpartition("-")[2])
         mood, _, section = self.mood.partition(" ")
-        is_asked_in_vain = mood in {"deploy", "outage"} or (mood == "node" and number % 2 == 1)
+        is_asked_in_vain = mood in {"deploy", "outage"} or (
+            mood == "node" and number % 2 == 1
+        )
         if is_asked_in_vain and page.section == section:
             return status(404, page.url)
         if page.refusal and page.dead is None:
@@ -416,7 +448,10 @@ class Site:
         if not self.has_more:
             return {"index.xml": shown}
         more = [name for name in shown if self._is_in_more(name)]
-        return {"index.xml": [name for name in shown if name not in more], "more.xml": more}
+        return {
+            "index.xml": [name for name in shown if name not in more],
+            "more.xml": more,
+        }
 
     def _is_in_more(self, name: str) -> bool:
         """Return whether the second index lists a sitemap, as it does for three days of six."""
@@ -472,7 +507,9 @@ class Site:
             "text": f"{self.nowhere}\n".encode(),
         }.get(lie, body)
         headers = self._validate(name, body)
-        return StoredResponse(f"{self.base}{name}", self._spoil(name, body), headers=headers)
+        return StoredResponse(
+            f"{self.base}{name}", self._spoil(name, body), headers=headers
+        )
 
     def _answer_for_ever(self, name: str) -> Any:
         """Return what is found where a sitemap was."""
@@ -484,11 +521,15 @@ class Site:
     def _answer_late(self, name: str) -> Any:
         """Return what a cache has kept for hours, with its age."""
         kept = self._served.get(name) or [(self.hour, urlset())]
-        began = self._lies[name][1] - 96  # the cache was filled before, and stays as it is
+        began = (
+            self._lies[name][1] - 96
+        )  # the cache was filled before, and stays as it is
         hour, body = max((each for each in kept if each[0] <= began), default=kept[0])
         age = {"age": str(round((self.hour - hour) * HOUR))}
         headers = self._validate(name, body) | age
-        return StoredResponse(f"{self.base}{name}", self._spoil(name, body), headers=headers)
+        return StoredResponse(
+            f"{self.base}{name}", self._spoil(name, body), headers=headers
+        )
 
     def _spoil(self, name: str, body: bytes) -> bytes:
         """Return a sitemap with what is always wrong in it."""
@@ -497,7 +538,9 @@ class Site:
         if self._flaw in {"record", "both"}:
             too_deep = b"<url>" + b"<x>" * 40 + b"</x>" * 40 + b"</url>"
             body = body.replace(b"<url>", too_deep + b"<url>", 1)
-        return body.removesuffix(b"</urlset>") if self._flaw in {"end", "both"} else body
+        return (
+            body.removesuffix(b"</urlset>") if self._flaw in {"end", "both"} else body
+        )
 
     def _validate(self, name: str, body: bytes) -> dict[str, str]:
         kind = self.etags
@@ -516,7 +559,9 @@ def _empty(body: bytes) -> bytes:
     """Return a list or a feed without its records."""
     root = body[: body.index(b">") + 1]
     name = root[1:-1].split()[0]
-    return root + (b"<channel></channel>" if name == b"rss" else b"") + b"</" + name + b">"
+    return (
+        root + (b"<channel></channel>" if name == b"rss" else b"") + b"</" + name + b">"
+    )
 
 
 def _cut_in_half(body: bytes) -> bytes | None:
@@ -551,7 +596,9 @@ def write_news(pages: list[Page]) -> bytes:
 
 def write_feed(kind: str, pages: list[Page]) -> bytes:
     if kind == "rss":
-        items = "".join(f"<item><title>T</title><link>{page.url}</link></item>" for page in pages)
+        items = "".join(
+            f"<item><title>T</title><link>{page.url}</link></item>" for page in pages
+        )
         head = f"<title>F</title><link>{SITE}</link><description>D</description>"
         return f'<rss version="2.0"><channel>{head}{items}</channel></rss>'.encode()
     items = "".join(

@@ -12,7 +12,9 @@ from package import TESTS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_TABLES: dict[str, Any] = tomllib.loads((TESTS / "cases" / "hosts.toml").read_text("utf-8"))
+_TABLES: dict[str, Any] = tomllib.loads(
+    (TESTS / "cases" / "hosts.toml").read_text("utf-8")
+)
 HOSTS: list[str] = [host for group in _TABLES["hosts"].values() for host in group]
 ANSWERS: dict[str, list[str]] = _TABLES["answers"]
 
@@ -54,7 +56,9 @@ class NamedAddresses(AbstractResolver):
             raise socket.gaierror(socket.EAI_NONAME, "not known")
         kind = socket.AF_INET6 if ":" in address else socket.AF_INET
         return [
-            ResolveResult(hostname=host, host=address, port=port, family=kind, proto=0, flags=0)
+            ResolveResult(
+                hostname=host, host=address, port=port, family=kind, proto=0, flags=0
+            )
         ]
 
     async def close(self) -> None:

@@ -113,7 +113,10 @@ def find_launcher(code: str) -> list[str]:
 
 def _start(path: str, alive: Path) -> None:
     """Start the launcher, which ends with the process that holds a pipe of this name open."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener, alive.open() as ends:
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener,
+        alive.open() as ends,
+    ):
         listener.bind(path)
         listener.listen(128)
         os.posix_spawn(
@@ -170,7 +173,9 @@ def run_here(
             os.environ.clear()
             os.environ.update(variables)
             sys.argv = words
-        return subprocess.CompletedProcess(order[1], code, *(text.result() for text in texts))
+        return subprocess.CompletedProcess(
+            order[1], code, *(text.result() for text in texts)
+        )
 
 
 @contextmanager
@@ -233,7 +238,9 @@ def _fork(connection: socket.socket) -> Order | None:
     if pid:
         for stream in streams:
             os.close(stream)
-        _WAITED_FOR.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, connection))
+        _WAITED_FOR.register(
+            os.pidfd_open(pid), selectors.EVENT_READ, (pid, connection)
+        )
         connection.send(str(pid).encode())
         return None
     for number, descriptor in enumerate(streams):
@@ -311,7 +318,9 @@ def _warm_up() -> None:
                 import_module(name)
     folder = Path(__file__).parents[2] / "testdata" / "site"
     fetcher = sitemapreader.fetch.FolderFetcher(str(folder))
-    with sitemapreader.walk_sync("https://www.example.org/", fetcher=fetcher) as entries:
+    with sitemapreader.walk_sync(
+        "https://www.example.org/", fetcher=fetcher
+    ) as entries:
         list(entries)
 
 

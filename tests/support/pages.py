@@ -65,7 +65,9 @@ def blocks(page: Path, language: str) -> list[Block]:
     found = []
     for number, (name, code) in enumerate(fences):
         following = fences[number + 1] if number + 1 < len(fences) else ("", "")
-        found.append(Block(name, code, following[1] if following[0] == "text" else None))
+        found.append(
+            Block(name, code, following[1] if following[0] == "text" else None)
+        )
     return [block for block in found if block.language == language]
 
 

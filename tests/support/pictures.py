@@ -26,7 +26,9 @@ def draw_terminal(title: str, lines: list[str]) -> str:
     rows: list[str] = []
     for line in lines:
         colour = _choose_colour(line)
-        parts = wrap(line, COLUMNS, drop_whitespace=False, subsequent_indent="    ") or [""]
+        parts = wrap(
+            line, COLUMNS, drop_whitespace=False, subsequent_indent="    "
+        ) or [""]
         for part in parts:
             y = _MARGIN + _LINE_HEIGHT * (len(rows) + 1)
             text = escape(part, quote=False)
@@ -35,7 +37,9 @@ def draw_terminal(title: str, lines: list[str]) -> str:
             )
     width = round(2 * _MARGIN + COLUMNS * _CHAR_WIDTH)
     height = 2 * _MARGIN + _LINE_HEIGHT * (len(rows) + 1)
-    return _FRAME.format(width=width, height=height, title=escape(title), rows="\n".join(rows))
+    return _FRAME.format(
+        width=width, height=height, title=escape(title), rows="\n".join(rows)
+    )
 
 
 def _choose_colour(line: str) -> str:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 BUILT = NOW - timedelta(hours=1)
 """When the files were written."""
-_SITEMAPS: dict[str, Any] = tomllib.loads((TESTS / "cases" / "planted.toml").read_text("utf-8"))
+_SITEMAPS: dict[str, Any] = tomllib.loads(
+    (TESTS / "cases" / "planted.toml").read_text("utf-8")
+)
 _LARGE = ("products", "blog", "stale", "undated", "some", "built", "languages", "media")
 """Sitemaps of the second index."""
 
@@ -24,12 +26,16 @@ FIGURES: dict[str, Any] = {"near_urls": 1_000}
 
 def _day(number: int) -> str:
     """Return one of many days of this year, none of them older than the others' day."""
-    return (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=number % 300)).strftime("%Y-%m-%d")
+    return (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=number % 300)).strftime(
+        "%Y-%m-%d"
+    )
 
 
 def _write_records(row: dict[str, Any], lastmod: str) -> str:
     """Write the records of a row, with the lastmod of all where it has none of its own."""
-    more = "".join(link(hreflang, href) for hreflang, href in row.get("links", {}).items())
+    more = "".join(
+        link(hreflang, href) for hreflang, href in row.get("links", {}).items()
+    )
     more += "".join(image(url, row.get("image", "")) for url in row.get("images", ()))
     more = more * row.get("times", 1) + row.get("more", "")
     more += news(**row["news"]) if "news" in row else ""
@@ -50,7 +56,10 @@ def plant_site(folder: Path) -> list[str]:
     files = {
         **{
             name: urlset(
-                "".join(_write_records(r, rows.get("lastmod", "{day}")) for r in rows["records"])
+                "".join(
+                    _write_records(r, rows.get("lastmod", "{day}"))
+                    for r in rows["records"]
+                )
             )
             for name, rows in _SITEMAPS.items()
         },
@@ -58,7 +67,9 @@ def plant_site(folder: Path) -> list[str]:
             name: urlset("".join(page(f"/tiny/{n}-{i}", _day(i)) for i in range(5)))
             for n, name in enumerate(tiny)
         },
-        "index-a": index(*((f"/{name}.xml", f"{BUILT:%Y-%m-%dT%H:%M:%SZ}") for name in tiny)),
+        "index-a": index(
+            *((f"/{name}.xml", f"{BUILT:%Y-%m-%dT%H:%M:%SZ}") for name in tiny)
+        ),
         "index-b": index(*(f"/{name}.xml" for name in _LARGE)),
         "index-c": index(("/news.xml", "2026-11-01"), ("/misc.xml", "2026-11-22")),
     }

@@ -78,7 +78,9 @@ def list_octets(text: str, *, is_rule: bool) -> list[str]:
             found.append(ANYTHING)
         elif is_rule and character == "$" and position == len(text) - 1:
             found.append(END)
-        elif is_rule and (half := re.match(r"(%[0-9A-Fa-f]?)(?:\*|\Z)", text[position:])):
+        elif is_rule and (
+            half := re.match(r"(%[0-9A-Fa-f]?)(?:\*|\Z)", text[position:])
+        ):
             found += half[1].upper()
             position += len(half[1]) - 1
         elif character in "*$" or character not in UNRESERVED + RESERVED:
@@ -125,7 +127,12 @@ ODD = (
     *("%61", "%62", "%7E", "%2D", "%2A", "%24", "%2a", "%", "%4", "%zz"),
     *("é", "%C3%A9", "%c3%a9", "ツ", "%E3%83%84", "$", "$a"),
 )
-OTHER_LINES = ("Sitemap: https://x.example/s.xml", "Host: x.example", "Noindex: /", "# a comment")
+OTHER_LINES = (
+    "Sitemap: https://x.example/s.xml",
+    "Host: x.example",
+    "Noindex: /",
+    "# a comment",
+)
 LINE_ENDS = ("\n", "\r\n", "\r")
 
 
@@ -166,7 +173,10 @@ class Sampler:
     def _write(self, field: str, value: str) -> str:
         random = self.random
         field = random.choice((field, field.lower(), field.upper()))
-        blank, comment = random.choice(("", " ", "\t")), random.choice(("", "", " # why", "#why"))
+        blank, comment = (
+            random.choice(("", " ", "\t")),
+            random.choice(("", "", " # why", "#why")),
+        )
         return f"{blank}{field}{blank}:{random.choice(('', ' '))}{value}{comment}"
 
     def _write_others(self) -> list[str]:
@@ -178,7 +188,11 @@ class Sampler:
         rule = self.random.choice(paths or ["/"])
         path = ""
         for character in rule.removesuffix("$"):
-            path += "".join(self.random.choices(PLAIN, k=1)) if character == "*" else character
+            path += (
+                "".join(self.random.choices(PLAIN, k=1))
+                if character == "*"
+                else character
+            )
         if self.random.random() < 0.4:
             path += "".join(self.random.choices(PLAIN if self.is_plain else ODD, k=1))
         if not self.is_plain and self.random.random() < 0.3:

@@ -26,7 +26,8 @@ class Answer:
 
 
 Page: TypeAlias = (
-    "Answer | bytes | int | str | web.StreamResponse | Callable[[web.Request], Any] | None"
+    "Answer | bytes | int | str | web.StreamResponse"
+    " | Callable[[web.Request], Any] | None"
 )
 """An answer, a body (HOST in it is the origin), a status (0: the line is closed), where one is led
 (`/` or `http`), the text of a page, what decides it, or nothing (404)."""
@@ -71,7 +72,9 @@ class Site:
 def _make_response(page: Any, request: web.Request) -> web.StreamResponse:
     match page:
         case Answer():
-            return web.Response(body=page.body, status=page.status, headers=dict(page.headers))
+            return web.Response(
+                body=page.body, status=page.status, headers=dict(page.headers)
+            )
         case bytes():
             if not page.startswith(b"\x1f\x8b"):
                 page = page.replace(b"HOST", f"http://{request.host}".encode())
@@ -107,7 +110,9 @@ def serve(
 
 
 @asynccontextmanager
-async def serve_pages(secure: SSLContext | None = None, /, **pages: Page) -> AsyncIterator[Site]:
+async def serve_pages(
+    secure: SSLContext | None = None, /, **pages: Page
+) -> AsyncIterator[Site]:
     """Serve pages by their names; the base URL ends with a slash."""
     site = Site(pages={f"/{name}": page for name, page in pages.items()})
     async with listen(site.answer, secure=secure) as base:
@@ -117,7 +122,9 @@ async def serve_pages(secure: SSLContext | None = None, /, **pages: Page) -> Asy
 
 def answer(status: int, **headers: str) -> Answer:
     """Make an answer of a status and headers, whose names are written with `_`."""
-    return Answer(b"", status, {name.replace("_", "-"): text for name, text in headers.items()})
+    return Answer(
+        b"", status, {name.replace("_", "-"): text for name, text in headers.items()}
+    )
 
 
 @asynccontextmanager

@@ -51,7 +51,9 @@ class Verifier:
         public = key.public_key()
         self._verifier = HTTPMessageVerifier(
             signature_algorithm=algorithms.ED25519,
-            key_resolver=MappingKeyResolver(public_keys={KEYID: public}, private_keys={}),
+            key_resolver=MappingKeyResolver(
+                public_keys={KEYID: public}, private_keys={}
+            ),
         )
 
     def verify(self, request: Request) -> None:
@@ -63,7 +65,9 @@ class Verifier:
             headers={name.title(): value for name, value in request.headers.items()},
         )
         verified = self._verifier.verify(message, expect_tag="web-bot-auth")
-        covered = {component.partition(";")[0] for component in verified[0].covered_components}
+        covered = {
+            component.partition(";")[0] for component in verified[0].covered_components
+        }
         assert covered >= {'"@method"', '"@authority"', '"@path"', '"signature-agent"'}
         self.nonces.append(str(verified[0].parameters["nonce"]))
 

@@ -81,9 +81,17 @@ SITE_MAPS = {
 }
 SITEMAPS = {
     "hosts": (URLSET, f"</url><url><loc>https://{MARKED}/</loc>", "</url></urlset>"),
-    "long hosts": (URLSET, f"</url><url><loc>https://{DOTTED}/</loc>", "</url></urlset>"),
+    "long hosts": (
+        URLSET,
+        f"</url><url><loc>https://{DOTTED}/</loc>",
+        "</url></urlset>",
+    ),
     "hosts as paths": (URLSET, f"</url><url><loc>{DOTTED}/</loc>", "</url></urlset>"),
-    "images": (URLSET, "<image:image><image:loc>/{n}</image:loc></image:image>", "</url></urlset>"),
+    "images": (
+        URLSET,
+        "<image:image><image:loc>/{n}</image:loc></image:image>",
+        "</url></urlset>",
+    ),
     "alternates": (
         URLSET,
         "<xhtml:link rel='alternate' hreflang='de' href='/{n}'/>",
@@ -96,7 +104,11 @@ SITEMAPS = {
     ),
     "attributes of an element": (f"{URLSET}<x:a ", "a{n}='b' ", "/></url></urlset>"),
     "deep elements": (URLSET, "<x:a>", "</url></urlset>"),
-    "records in a foreign element": (f"{URLSET}<x:a>", "<url/>", "</x:a></url></urlset>"),
+    "records in a foreign element": (
+        f"{URLSET}<x:a>",
+        "<url/>",
+        "</x:a></url></urlset>",
+    ),
     "broken records": (URLSET, "</url><url><loc>/{n}</lo>", "</url></urlset>"),
     "media": (FEED, "<media:content url='/{n}.jpg'/>", "</item></channel></rss>"),
     "groups of media": (
@@ -104,7 +116,11 @@ SITEMAPS = {
         "<media:group><media:content url='/{n}.mp4'/></media:group>",
         "</item></channel></rss>",
     ),
-    "thumbnails": (FEED, "<media:thumbnail url='/{n}.jpg'/>", "</item></channel></rss>"),
+    "thumbnails": (
+        FEED,
+        "<media:thumbnail url='/{n}.jpg'/>",
+        "</item></channel></rss>",
+    ),
     "titles": (
         FEED,
         "<title>{n} and so on, as long as a title mostly is</title>",
@@ -133,7 +149,9 @@ def _write(texts: tuple[str, str, str], size: int) -> bytes:
 
 async def _walk(pages: Pages, url: str = SITE, *, html: bool = False) -> None:
     formats: list[Literal["html"]] = ["html"] if html else []
-    async with walk(url, fetcher=MemoryFetcher(pages), extra_formats=formats) as entries:
+    async with walk(
+        url, fetcher=MemoryFetcher(pages), extra_formats=formats
+    ) as entries:
         async for _ in entries:
             pass
 
@@ -145,7 +163,9 @@ async def _visit(page: StoredResponse) -> None:
 
 
 def _make_page(texts: tuple[str, str, str], size: int) -> StoredResponse:
-    return StoredResponse(SITE, _write(texts, size), headers={"content-type": "text/html"})
+    return StoredResponse(
+        SITE, _write(texts, size), headers={"content-type": "text/html"}
+    )
 
 
 def _make_links(texts: tuple[str, str, str], size: int) -> StoredResponse:
@@ -164,14 +184,18 @@ START = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = START + b"Transfer-Encoding: chunked\r\n\r\n"
 ENTRY = f"{URLSET}</url></urlset>".encode()
 ANSWERS: dict[str, Callable[[int], bytes]] = {
-    "chunks of one byte": lambda size: CHUNKED + chunk(b"x") * (size // 6) + b"0\r\n\r\n",
+    "chunks of one byte": lambda size: (
+        CHUNKED + chunk(b"x") * (size // 6) + b"0\r\n\r\n"
+    ),
     "chunk extensions": lambda size: (
         CHUNKED + (b"1;" + b"e" * 200 + b"\r\nx\r\n") * (size // 206) + b"0\r\n\r\n"
     ),
     "trailers": lambda size: (
         CHUNKED + chunk(ENTRY) + b"0\r\n" + b"X-A: b\r\n" * (size // 8) + b"\r\n"
     ),
-    "interim responses": lambda size: b"HTTP/1.1 103 Early Hints\r\n\r\n" * (size // 28),
+    "interim responses": lambda size: (
+        b"HTTP/1.1 103 Early Hints\r\n\r\n" * (size // 28)
+    ),
     "fields of a head": lambda size: START + b"X-A: b\r\n" * (size // 8) + b"\r\n",
 }
 
@@ -246,7 +270,10 @@ STRANGERS = [
         Stranger(f"nested gzip: /{path}", partial(_walk_members, path))
         for path in ("robots.txt", "", "sitemap.xml")
     ),
-    *(Stranger(f"wire: {name}", partial(_fetch, write)) for name, write in ANSWERS.items()),
+    *(
+        Stranger(f"wire: {name}", partial(_fetch, write))
+        for name, write in ANSWERS.items()
+    ),
 ]
 
 

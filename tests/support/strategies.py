@@ -25,14 +25,35 @@ SNIPPETS = (
     *b"&#x110000; < > \" ' \x00 \xff \xc3 \xed\xa0\x80 \xe2\x80\xa8 \x1f\x8b\x08 http://".split(
         b" "
     ),
-    *(codecs.BOM_UTF8, codecs.BOM_UTF16_LE, b"\x0b", b"\r\n", b"\n\n", b" " * 100, b"x" * 3000),
-    *(b"{{ x }}", b"<link href='/x'/>", b"<!DOCTYPE urlset>", b"https://www.example.org/x y"),
+    *(
+        codecs.BOM_UTF8,
+        codecs.BOM_UTF16_LE,
+        b"\x0b",
+        b"\r\n",
+        b"\n\n",
+        b" " * 100,
+        b"x" * 3000,
+    ),
+    *(
+        b"{{ x }}",
+        b"<link href='/x'/>",
+        b"<!DOCTYPE urlset>",
+        b"https://www.example.org/x y",
+    ),
     b"<!DOCTYPE urlset [<!ENTITY a 'b'>]>",
     b"<url><loc>https://www.example.org/inserted</loc></url>",
 )
 """What documents are made of, and what breaks them."""
 
-ENCODINGS = ("utf-16", "utf-16-be", "utf-8-sig", "latin-1", "windows-1251", "gbk", "utf-32")
+ENCODINGS = (
+    "utf-16",
+    "utf-16-be",
+    "utf-8-sig",
+    "latin-1",
+    "windows-1251",
+    "gbk",
+    "utf-32",
+)
 
 
 def choose_slice(random: Random, data: bytes) -> tuple[int, int]:

@@ -87,5 +87,7 @@ def slowness() -> float:
 
 def _reference() -> int:
     """Do some work of the kind that reading is."""
-    words = re.findall(r"<(\w+)>([^<]*)</\1>", "<loc>https://example.org/1</loc>" * 10_000)
+    words = re.findall(
+        r"<(\w+)>([^<]*)</\1>", "<loc>https://example.org/1</loc>" * 10_000
+    )
     return len({f"{name}{number}": text for number, (name, text) in enumerate(words)})

@@ -89,7 +89,9 @@ class Walked:
 
     def value(self, code: str) -> str:
         """Return what the first Issue of a code says."""
-        return next(issue.value or "" for issue in self.report.issues if issue.code == code)
+        return next(
+            issue.value or "" for issue in self.report.issues if issue.code == code
+        )
 
 
 def at_once(db: Path | str) -> State:
@@ -97,7 +99,9 @@ def at_once(db: Path | str) -> State:
     return State(db, confirm_after=timedelta(0))
 
 
-async def walk_all(pages: Mapping[str, Any], site: str | None = SITE, **arguments: Any) -> Walked:
+async def walk_all(
+    pages: Mapping[str, Any], site: str | None = SITE, **arguments: Any
+) -> Walked:
     """Walk over pages in memory to the end."""
     return await read_site(site, fetcher=MemoryFetcher(pages), **arguments)
 
@@ -109,4 +113,6 @@ async def read_site(site: str | None, **arguments: Any) -> Walked:
         async for event in entries.events():
             events.append(event)  # noqa: PERF401 (an async comprehension hides the loop)
     locs = [event.loc for event in events if isinstance(event, UrlEntry)]
-    return Walked(locs, events, entries.report, getattr(arguments.get("fetcher"), "requested", []))
+    return Walked(
+        locs, events, entries.report, getattr(arguments.get("fetcher"), "requested", [])
+    )

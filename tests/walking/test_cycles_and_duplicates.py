@@ -63,12 +63,20 @@ async def test_userinfo_is_removed() -> None:
 
 async def test_a_circle_of_indexes() -> None:
     """Indexes that list one another are read once each, and so is what else they list."""
-    pages: Pages = {TOP: index(A), A: index(B, LEAF), B: index(TOP, A), LEAF: urlset(PAGE)}
+    pages: Pages = {
+        TOP: index(A),
+        A: index(B, LEAF),
+        B: index(TOP, A),
+        LEAF: urlset(PAGE),
+    }
     walked = await walk_top(pages)
     assert walked.locs == [PAGE]
     assert sorted(walked.requested) == sorted([ROBOTS, TOP, A, B, LEAF])
     assert walked.codes == ["nested-index", "nested-index", "cycle", "cycle"]
-    assert [issue.url for issue in walked.report.issues if issue.code == "cycle"] == [TOP, A]
+    assert [issue.url for issue in walked.report.issues if issue.code == "cycle"] == [
+        TOP,
+        A,
+    ]
     again = [each for each in walked.report.documents if each.reason == "cycle"]
     assert [(each.url, each.parent) for each in again] == [(TOP, B), (A, B)]
 
@@ -113,7 +121,9 @@ async def test_children_of_a_document() -> None:
 
 async def test_a_redirect_to_the_parent() -> None:
     """A child that redirects to its index has failed: a site that is down does that."""
-    walked = await walk_top({TOP: index(A, LEAF), A: moved(TOP, index(A)), LEAF: urlset(PAGE)})
+    walked = await walk_top(
+        {TOP: index(A, LEAF), A: moved(TOP, index(A)), LEAF: urlset(PAGE)}
+    )
     assert walked.locs == [PAGE]
     assert walked.codes == ["redirects-up"]
     assert walked.outcome(A) == ("failed", "redirects-up")
@@ -121,7 +131,9 @@ async def test_a_redirect_to_the_parent() -> None:
 
 async def test_a_redirect_to_what_is_read() -> None:
     """A child that redirects to a sitemap of its own is another address of that, and no loss."""
-    walked = await walk_top({TOP: index(LEAF, A), A: moved(LEAF, urlset(PAGE)), LEAF: urlset(PAGE)})
+    walked = await walk_top(
+        {TOP: index(LEAF, A), A: moved(LEAF, urlset(PAGE)), LEAF: urlset(PAGE)}
+    )
     assert walked.locs == [PAGE]
     assert walked.outcome(A) == ("skipped", "already-read")
     assert walked.report.complete
@@ -129,7 +141,10 @@ async def test_a_redirect_to_what_is_read() -> None:
 
 async def test_a_child_that_is_robots_txt() -> None:
     """An index that lists the robots.txt that named it leads back."""
-    pages: Pages = {ROBOTS: b"Sitemap: https://example.org/top.xml", TOP: index(ROBOTS, LEAF)}
+    pages: Pages = {
+        ROBOTS: b"Sitemap: https://example.org/top.xml",
+        TOP: index(ROBOTS, LEAF),
+    }
     pages[LEAF] = urlset(PAGE)
     walked = await walk_all(pages)
     assert walked.locs == [PAGE]
@@ -162,7 +177,9 @@ async def test_a_calendar_trap() -> None:
     """An index that is the same in every folder has its children taken twice at most."""
     fetcher = Trap(index("next/index.xml", "leaf.xml"))
     top = "https://example.org/index.xml"
-    async with walk(sitemaps=[top], fetcher=fetcher, limits=Limits(depth=1_000)) as entries:
+    async with walk(
+        sitemaps=[top], fetcher=fetcher, limits=Limits(depth=1_000)
+    ) as entries:
         assert [entry async for entry in entries] == []
     requested = [url for url in fetcher.requested if url.endswith("index.xml")]
     assert requested == [top, "https://example.org/next/index.xml"]
@@ -180,9 +197,13 @@ async def test_depth(depth: int, pages_read: int) -> None:
         name: index(below, f"https://example.org/leaf{level}.xml")
         for level, (name, below) in enumerate(itertools.pairwise(names))
     }
-    pages |= {f"https://example.org/leaf{level}.xml": urlset(PAGE) for level in range(8)}
+    pages |= {
+        f"https://example.org/leaf{level}.xml": urlset(PAGE) for level in range(8)
+    }
     pages[names[8]] = urlset(PAGE)
-    walked = await walk_all(pages, None, sitemaps=[names[0]], limits=Limits(depth=depth))
+    walked = await walk_all(
+        pages, None, sitemaps=[names[0]], limits=Limits(depth=depth)
+    )
     read = [url for url in names if url in walked.requested]
     if depth >= 8:
         assert read == names
@@ -190,7 +211,9 @@ async def test_depth(depth: int, pages_read: int) -> None:
         assert walked.codes == ["nested-index"] * 7
     else:
         assert len(read) == pages_read == depth + 1
-        (issue,) = [issue for issue in walked.report.issues if issue.code == "budget-depth"]
+        (issue,) = [
+            issue for issue in walked.report.issues if issue.code == "budget-depth"
+        ]
         assert (issue.sitemap, issue.url) == (names[depth], names[depth + 1])
         assert issue.value == "2 children"
         assert walked.outcome(names[depth + 1]) == ("skipped", "budget-depth")
@@ -212,7 +235,9 @@ def sites(draw: st.DrawFn) -> Pages:
         if kind == "moved":
             targets[node] = draw(st.sampled_from(NODES))
         elif kind == "index":
-            children = draw(st.lists(st.sampled_from([*NODES, "https://example.org/none.xml"])))
+            children = draw(
+                st.lists(st.sampled_from([*NODES, "https://example.org/none.xml"]))
+            )
             bodies[node] = index(*children)
         else:
             bodies[node] = urlset(f"{node}/page")

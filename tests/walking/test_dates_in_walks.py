@@ -102,5 +102,7 @@ async def test_news_are_let_through_for_their_day() -> None:
     )
     end = datetime(2026, 11, 29, 12, tzinfo=UTC)
     for since, is_read in ((end - timedelta(minutes=1), True), (end, False)):
-        walked = await walk_all({CHILD: news.encode()}, None, sitemaps=[CHILD], since=since)
+        walked = await walk_all(
+            {CHILD: news.encode()}, None, sitemaps=[CHILD], since=since
+        )
         assert walked.locs == ["https://example.org/a"] * is_read

@@ -26,7 +26,9 @@ LIST = urlset("https://example.org/page")
 PROBES = [SITE + path for path in WELL_KNOWN_PATHS]
 A, HINTED, LISTED = f"{SITE}a.xml", f"{SITE}hinted.xml", f"{SITE}listed.xml"
 BLOG = f"{SITE}blog/"
-OWN = [f"{folder}{path}" for folder in (BLOG, SITE) for path in ("all.xml", "maps/x.xml")]
+OWN = [
+    f"{folder}{path}" for folder in (BLOG, SITE) for path in ("all.xml", "maps/x.xml")
+]
 BELOW = [BLOG + path for path in WELL_KNOWN_PATHS]
 
 
@@ -68,7 +70,9 @@ def case(
     return pytest.param(pages, arguments, (asked, urls, codes), outcomes or {}, id=says)
 
 
-async def check(pages: Mapping[str, Any], arguments: Any, expected: Any, outcomes: Any) -> None:
+async def check(
+    pages: Mapping[str, Any], arguments: Any, expected: Any, outcomes: Any
+) -> None:
     found, requested = await search(pages, **arguments)
     codes = [str(issue.code) for issue in found.issues]
     seen = (requested, [entry.loc for entry in found.sitemaps], codes)
@@ -137,20 +141,29 @@ TABLE = "pages, arguments, expected, outcomes"
         ),
         case(
             "a page's link to another site is not followed without proof",
-            {SITE: b"<link rel=sitemap href=https://cdn.net/a.xml>", "https://cdn.net/a.xml": LIST},
+            {
+                SITE: b"<link rel=sitemap href=https://cdn.net/a.xml>",
+                "https://cdn.net/a.xml": LIST,
+            },
             probe="never",
             codes=["cross-host-child", "no-sitemap"],
         ),
         case(
             "it is if robots.txt there lists it",
-            {SITE: b"<link rel=sitemap href=https://cdn.net/a.xml>", "https://cdn.net/a.xml": LIST}
+            {
+                SITE: b"<link rel=sitemap href=https://cdn.net/a.xml>",
+                "https://cdn.net/a.xml": LIST,
+            }
             | {"https://cdn.net/robots.txt": b"Sitemap: https://cdn.net/a.xml"},
             probe="never",
             codes=[],
         ),
         case(
             "a probed path that robots.txt forbids us is skipped, the next one is tried",
-            {ROBOTS: b"User-agent: sitemapreader\nDisallow: /sitemap.xml", PROBES[1]: LIST},
+            {
+                ROBOTS: b"User-agent: sitemapreader\nDisallow: /sitemap.xml",
+                PROBES[1]: LIST,
+            },
             urls=[PROBES[1]],
             outcomes={PROBES[0]: ("skipped", "robots-disallowed")},
             codes=["robots-disallowed"],
@@ -163,7 +176,10 @@ TABLE = "pages, arguments, expected, outcomes"
         ),
         case(
             "of a robots.txt that breaks off whole lines count, and no path is probed",
-            {ROBOTS: Cut(ROBOTS, f"Sitemap: {A}\nSitemap: {SITE}b".encode()), SITE: b""},
+            {
+                ROBOTS: Cut(ROBOTS, f"Sitemap: {A}\nSitemap: {SITE}b".encode()),
+                SITE: b"",
+            },
             urls=[A],
             codes=["robots-unreachable", "http-status", "no-sitemap"],
             outcomes={ROBOTS: ("partial", "body-cut")},
@@ -177,7 +193,9 @@ TABLE = "pages, arguments, expected, outcomes"
         ),
     ],
 )
-async def test_a_search(pages: Pages, arguments: Any, expected: Any, outcomes: Any) -> None:
+async def test_a_search(
+    pages: Pages, arguments: Any, expected: Any, outcomes: Any
+) -> None:
     """What a site names comes first; what is guessed, as far as was asked for and is allowed."""
     await check(pages, arguments, expected, outcomes)
 
@@ -193,10 +211,14 @@ async def test_a_search(pages: Pages, arguments: Any, expected: Any, outcomes: A
     ],
     ids=["html", "json", "empty", "404", "403"],
 )
-async def test_what_is_no_sitemap_is_no_error(body: bytes | Exception, reason: str) -> None:
+async def test_what_is_no_sitemap_is_no_error(
+    body: bytes | Exception, reason: str
+) -> None:
     """A probed path that holds something else, or nothing, is skipped without an Issue."""
     outcomes = {PROBES[0]: ("skipped", reason)}
-    await check({PROBES[0]: body, PROBES[1]: LIST}, {}, (None, [PROBES[1]], []), outcomes)
+    await check(
+        {PROBES[0]: body, PROBES[1]: LIST}, {}, (None, [PROBES[1]], []), outcomes
+    )
 
 
 @pytest.mark.parametrize(
@@ -236,7 +258,10 @@ async def test_a_start_page_that_breaks_off() -> None:
     walked = await walk_all({SITE: Cut(SITE, PAGE), HINTED: LIST})
     assert walked.locs == ["https://example.org/page"]
     assert [each.code for each in walked.report.issues] == ["body-cut"]
-    assert (walked.outcome(SITE), walked.report.complete) == (("partial", "body-cut"), False)
+    assert (walked.outcome(SITE), walked.report.complete) == (
+        ("partial", "body-cut"),
+        False,
+    )
 
 
 # -- robots.txt and its answers
@@ -267,7 +292,11 @@ async def test_classes_of_answers(answer: Any, probed: bool, codes: list[str]) -
 
 
 OUT_OF_REACH = [IssueCode.DNS, IssueCode.CONNECT, IssueCode.BLOCKED_ADDRESS]
-LEADS_NOWHERE = [IssueCode.REDIRECT_LOOP, IssueCode.TOO_MANY_REDIRECTS, IssueCode.DOWNGRADE]
+LEADS_NOWHERE = [
+    IssueCode.REDIRECT_LOOP,
+    IssueCode.TOO_MANY_REDIRECTS,
+    IssueCode.DOWNGRADE,
+]
 
 
 @pytest.mark.parametrize("code", OUT_OF_REACH)
@@ -285,7 +314,9 @@ async def test_a_host_that_is_silent_is_left_alone(code: IssueCode) -> None:
 @pytest.mark.parametrize(
     TABLE,
     [
-        case("a server's fault is an answer", {ROBOTS: status(503)}, asked=[ROBOTS, SITE]),
+        case(
+            "a server's fault is an answer", {ROBOTS: status(503)}, asked=[ROBOTS, SITE]
+        ),
         *(
             case(
                 f"{code} means that there is no file",
@@ -299,7 +330,10 @@ async def test_a_host_that_is_silent_is_left_alone(code: IssueCode) -> None:
         *(
             case(
                 f"a redirect to {code} is an answer; nothing is guessed, the page is read",
-                {ROBOTS: FetchError(code, "https://elsewhere.example/robots.txt"), SITE: PAGE}
+                {
+                    ROBOTS: FetchError(code, "https://elsewhere.example/robots.txt"),
+                    SITE: PAGE,
+                }
                 | {HINTED: LIST},
                 asked=[ROBOTS, SITE, HINTED],
                 urls=[HINTED],
@@ -315,7 +349,10 @@ async def test_a_host_that_is_silent_is_left_alone(code: IssueCode) -> None:
                 urls=[PROBES[0]] if probed else [],
             )
             for probed in (False, True)
-            for name, answer in (("rules", b"User-agent: *\nDisallow: /"), ("503", status(503)))
+            for name, answer in (
+                ("rules", b"User-agent: *\nDisallow: /"),
+                ("503", status(503)),
+            )
         ),
     ],
 )
@@ -368,7 +405,9 @@ _PROXY = FetchError(IssueCode.LOGIN_REQUIRED, ROBOTS, "407", http_status=407)
         ),
     ],
 )
-async def test_a_login(pages: Pages, arguments: Any, expected: Any, outcomes: Any) -> None:
+async def test_a_login(
+    pages: Pages, arguments: Any, expected: Any, outcomes: Any
+) -> None:
     """What is locked is not asked again and again; what is open beside it is found."""
     await check(pages, arguments, expected, outcomes)
 
@@ -387,7 +426,11 @@ async def test_a_login(pages: Pages, arguments: Any, expected: Any, outcomes: An
         ({"extra_paths": "/a.xml"}, TypeError, r"write \('/a.xml',\)"),
         ({"extra_paths": ["https://example.org/a.xml"]}, ValueError, "sitemaps="),
         ({"extra_paths": ["/"]}, ValueError, "/maps/all.xml"),
-        ({"extra_paths": ["/a.xml"], "probe": "never"}, ValueError, "cannot be combined"),
+        (
+            {"extra_paths": ["/a.xml"], "probe": "never"},
+            ValueError,
+            "cannot be combined",
+        ),
     ],
 )
 async def test_misuse(arguments: Any, error: type[Exception], words: str) -> None:
@@ -429,7 +472,9 @@ async def test_a_copy_that_names_the_original(
     pages: Pages = {f"{site}robots.txt": f"Sitemap: {site}s.xml".encode()}
     pages[f"{site}s.xml"] = urlset(*locs)
     walked = await walk_all(pages, site, **arguments)
-    assert [each.value for each in walked.report.issues if each.code == "other-site"] == said
+    assert [
+        each.value for each in walked.report.issues if each.code == "other-site"
+    ] == said
     named = await walk_all(pages, None, sitemaps=[f"{site}s.xml"])
     assert "other-site" not in named.codes
 

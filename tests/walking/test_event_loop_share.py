@@ -52,14 +52,18 @@ async def walk_all(
 @pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
 async def test_start_pages(flood: str) -> None:
     """The start page of a site is read aside if it is large."""
-    page = StoredResponse(SITE, b"<html>" + flood.encode() * (700_000 // len(flood)), headers=HTML)
+    page = StoredResponse(
+        SITE, b"<html>" + flood.encode() * (700_000 // len(flood)), headers=HTML
+    )
     assert await holds_shortly(lambda: walk_all({SITE: page}))
 
 
 @pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
 async def test_visited_pages(flood: str) -> None:
     """A page that is visited is read aside if it is large."""
-    page = StoredResponse(SITE, b"<html>" + flood.encode() * (250_000 // len(flood)), headers=HTML)
+    page = StoredResponse(
+        SITE, b"<html>" + flood.encode() * (250_000 // len(flood)), headers=HTML
+    )
 
     async def visit() -> None:
         async with aclosing(visit_pages([SITE], MemoryFetcher({SITE: page}))) as visits:
@@ -71,7 +75,10 @@ async def test_visited_pages(flood: str) -> None:
 @pytest.mark.parametrize("name", ["robots.txt", ""])
 @pytest.mark.parametrize(
     "inner",
-    [gzip.compress(b"x") * 40_000, gzip.compress(b"")[:10] + b"\0\0\0\xff\xff" * 4_000_000],
+    [
+        gzip.compress(b"x") * 40_000,
+        gzip.compress(b"")[:10] + b"\0\0\0\xff\xff" * 4_000_000,
+    ],
     ids=["members", "empty blocks"],
 )
 async def test_nested_compression(name: str, inner: bytes) -> None:
@@ -82,7 +89,11 @@ async def test_nested_compression(name: str, inner: bytes) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["\u00fc{n}.example", "{n}" + "\u00fc." * 100 + "example", "{n}" + "\u3042" * 50 + ".jp"],
+    [
+        "\u00fc{n}.example",
+        "{n}" + "\u00fc." * 100 + "example",
+        "{n}" + "\u3042" * 50 + ".jp",
+    ],
     ids=["short", "many labels", "long label"],
 )
 @pytest.mark.parametrize("unique", [False, True])
@@ -97,7 +108,8 @@ async def test_international_hosts(host: str, *, unique: bool) -> None:
         sitemap = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
         robots = f"Sitemap: {SITE}s.xml".encode()
         await walk_all(
-            {f"{SITE}robots.txt": robots, f"{SITE}s.xml": sitemap.encode()}, unique=unique
+            {f"{SITE}robots.txt": robots, f"{SITE}s.xml": sitemap.encode()},
+            unique=unique,
         )
 
     assert await holds_shortly(walk_hosts)

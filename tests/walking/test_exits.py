@@ -90,7 +90,9 @@ class TestAnExit:
         with pytest.raises(type(error)) as caught:
             await drain(made)
         assert caught.value is error
-        assert [str(each.status) in ("partial", "failed") for each in made.outcomes] == [True]
+        assert [
+            str(each.status) in ("partial", "failed") for each in made.outcomes
+        ] == [True]
 
     def test_walk_many_sync(self, place: str, error: BaseException) -> None:
         """The run's own thread ends."""

@@ -13,7 +13,15 @@ import pytest
 from faults import ANSWERS, PIECES, ROUTES, FaultServer
 from walking import index, urlset
 
-from sitemapreader import FetchError, FetchOptions, Issue, IssueCode, Limits, Severity, walk
+from sitemapreader import (
+    FetchError,
+    FetchOptions,
+    Issue,
+    IssueCode,
+    Limits,
+    Severity,
+    walk,
+)
 from sitemapreader.fetch import StoredResponse
 
 if TYPE_CHECKING:
@@ -22,7 +30,9 @@ if TYPE_CHECKING:
     from sitemapreader import Report
 
 PATIENT = FetchOptions(max_attempts=2, retry_wait_seconds=0.01, failures_in_row=1_000)
-QUICK = attrs.evolve(PATIENT, headers_seconds=0.3, idle_seconds=0.4, slow_grace_seconds=0.8)
+QUICK = attrs.evolve(
+    PATIENT, headers_seconds=0.3, idle_seconds=0.4, slow_grace_seconds=0.8
+)
 WAITED_FOR = {"stalled", "too-slow", "timeout"}
 """Reasons that come of waiting; a busy machine would give them to other faults as well."""
 SMALL = Limits(raw_bytes=1_000_000)
@@ -62,7 +72,9 @@ HALVES = {
     *("length-short", "length-small", "length-small-late"),
     *("chunk-cut", "reset-mid", "reset-until-close", "half-then-silence"),
 }
-WHOLE = {path for path, reason in REASONS.items() if reason in {"", "body-cut"}} - HALVES
+WHOLE = {
+    path for path, reason in REASONS.items() if reason in {"", "body-cut"}
+} - HALVES
 LOCS = [f"http://site.example/{number}" for number in range(200)]
 
 
@@ -72,7 +84,9 @@ async def read(*urls: str, **arguments: Any) -> tuple[list[str], Report]:
         sitemaps=urls, follow=lambda _: False, respect_robots=False, **arguments
     ) as entries:
         events = [event async for event in entries.events()]
-    listed = [event for event in events if not isinstance(event, Issue) and event.sitemap]
+    listed = [
+        event for event in events if not isinstance(event, Issue) and event.sitemap
+    ]
     return [event.loc for event in listed], entries.report
 
 
@@ -83,8 +97,14 @@ async def test_every_fault_has_its_outcome_and_loses_nothing() -> None:
     results: dict[str, tuple[list[str], Report]] = {}
     async with FaultServer() as server:
         for options in (PATIENT, QUICK):
-            paths = [p for p, why in REASONS.items() if (why in WAITED_FOR) is (options is QUICK)]
-            walks = (read(server.url(path), options=options, limits=SMALL) for path in paths)
+            paths = [
+                p
+                for p, why in REASONS.items()
+                if (why in WAITED_FOR) is (options is QUICK)
+            ]
+            walks = (
+                read(server.url(path), options=options, limits=SMALL) for path in paths
+            )
             results |= zip(paths, await asyncio.gather(*walks), strict=True)
     for path, (locs, report) in results.items():
         reason = REASONS[path]
@@ -98,10 +118,18 @@ async def test_every_fault_has_its_outcome_and_loses_nothing() -> None:
 
 async def test_a_fault_costs_its_siblings_nothing() -> None:
     """Among documents with one of each fault, all sound ones are read whole."""
-    bad = [paths.split()[0] for reason, paths in FAULTS.items() if reason not in {"", "too-large"}]
+    bad = [
+        paths.split()[0]
+        for reason, paths in FAULTS.items()
+        if reason not in {"", "too-large"}
+    ]
     async with FaultServer() as server:
-        paths = [path for number, each in enumerate(bad) for path in (f"ok/{number}", each)]
-        patient = attrs.evolve(PATIENT, max_attempts=1, headers_seconds=2, idle_seconds=2)
+        paths = [
+            path for number, each in enumerate(bad) for path in (f"ok/{number}", each)
+        ]
+        patient = attrs.evolve(
+            PATIENT, max_attempts=1, headers_seconds=2, idle_seconds=2
+        )
         options = attrs.evolve(patient, slow_grace_seconds=2)
         _, report = await read(*map(server.url, paths), options=options)
     listed = {each.url: (each.reason, each.listed) for each in report.documents}
@@ -115,7 +143,9 @@ async def test_a_fault_costs_its_siblings_nothing() -> None:
 
 PAGES = [f"https://site.example/{number}" for number in range(40)]
 _FEED = "".join(f"<item><title>One</title><link>{loc}</link></item>\n" for loc in PAGES)
-_ATOM = "".join(f'<entry><title>One</title><link href="{loc}"/></entry>\n' for loc in PAGES)
+_ATOM = "".join(
+    f'<entry><title>One</title><link href="{loc}"/></entry>\n' for loc in PAGES
+)
 FORMATS = {
     "url": urlset(*PAGES),
     "sitemap": index(*PAGES),
@@ -149,14 +179,18 @@ class BrokenResponse(StoredResponse):
 
 @pytest.mark.parametrize("is_packed", [False, True], ids=["plain", "gzip"])
 @pytest.mark.parametrize("record", FORMATS)
-async def test_what_is_complete_at_a_cut_is_delivered(record: str, *, is_packed: bool) -> None:
+async def test_what_is_complete_at_a_cut_is_delivered(
+    record: str, *, is_packed: bool
+) -> None:
     """Wherever a body is cut: all records whose end arrived, and no other, but for its fields."""
     body = gzip.compress(FORMATS[record], mtime=0) if is_packed else FORMATS[record]
     mark = f"</{record}>".encode() if record else b"\n"
     for at in range(1, len(body), len(body) // 20):
         arrived = body[:at]
         seen = zlib.decompressobj(31).decompress(arrived) if is_packed else arrived
-        locs, report = await read("https://site.example/s", fetcher=BrokenFetcher(arrived))
+        locs, report = await read(
+            "https://site.example/s", fetcher=BrokenFetcher(arrived)
+        )
         assert report.documents[0].reason == "body-cut", at
         complete = seen.count(mark)
         # a record that is cut behind its URL is delivered as well

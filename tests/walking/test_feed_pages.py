@@ -61,9 +61,14 @@ async def test_a_page_without_an_end_leads_nowhere() -> None:
 async def test_no_loss_waits_for_the_next_page(db: Path) -> None:
     """What a sitemap beside a feed with pages has no longer is unlisted, day for day."""
     names = [HOME + "feed", HOME + "all.txt"]
-    pages = {names[0]: feed("a", links=next_page(NEXT[0])), names[1]: f"{HOME}b\n{HOME}c".encode()}
+    pages = {
+        names[0]: feed("a", links=next_page(NEXT[0])),
+        names[1]: f"{HOME}b\n{HOME}c".encode(),
+    }
     for listed, unlisted in (("b", 0), ("b", 1)):
-        walked = await walk_all(pages, None, sitemaps=names, state=at_once(db), changes=True)
+        walked = await walk_all(
+            pages, None, sitemaps=names, state=at_once(db), changes=True
+        )
         pages[names[1]] = f"{HOME}{listed}".encode()
         assert walked.report.unlisted == unlisted
     assert walked.report.waiting == 0
@@ -83,12 +88,16 @@ def change_list(*changes: tuple[str, str], prefix: str = "rs") -> bytes:
     ).encode()
 
 
-CHANGES = change_list(("a", "created"), ("b", "updated"), ("c", "deleted"), ("d", " Deleted "))
+CHANGES = change_list(
+    ("a", "created"), ("b", "updated"), ("c", "deleted"), ("d", " Deleted ")
+)
 
 
 def told(events: Any) -> list[tuple[str, Change | None]]:
     """List what is said of each URL."""
-    return [(e.loc.removeprefix(HOME), e.change) for e in events if isinstance(e, UrlEntry)]
+    return [
+        (e.loc.removeprefix(HOME), e.change) for e in events if isinstance(e, UrlEntry)
+    ]
 
 
 @pytest.mark.parametrize("prefix", ["rs", "s"])
@@ -108,7 +117,9 @@ async def test_what_says_that_it_was_deleted(db: Path, *, unique: bool) -> None:
     """A walk with changes calls it unlisted at once and once; another record makes it new again."""
     pages: dict[str, bytes] = {}
 
-    async def come(*changes: tuple[str, str]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    async def come(
+        *changes: tuple[str, str],
+    ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         pages[HOME + "c.xml"] = change_list(*changes)
         async with walk(
             sitemaps=[HOME + "c.xml", HOME + "all.txt"],
@@ -118,11 +129,16 @@ async def test_what_says_that_it_was_deleted(db: Path, *, unique: bool) -> None:
             unique=unique,
         ) as entries:
             found = dict(told([entry async for entry in entries]))
-            return found, [(row.loc.removeprefix(HOME), row.why) for row in entries.unlisted()]
+            return found, [
+                (row.loc.removeprefix(HOME), row.why) for row in entries.unlisted()
+            ]
 
     first = ("a", "created"), ("b", "created"), ("never", "deleted"), ("b", "deleted")
     pages[HOME + "all.txt"] = f"{HOME}d\n{HOME}e".encode()
-    assert await come(*first) == (dict.fromkeys("abde", Change.NEW), [])  # nothing to compare
+    assert await come(*first) == (
+        dict.fromkeys("abde", Change.NEW),
+        [],
+    )  # nothing to compare
     assert await come(*first, ("d", "deleted")) == ({}, [("b", "deleted")])
     pages[HOME + "all.txt"] = f"{HOME}f".encode()  # e waits for a second day
     both = await come(*first, ("d", "deleted"), ("g", "updated"))

@@ -39,7 +39,9 @@ async def walk_locs(*site: Any, **arguments: Any) -> tuple[list[str], Report]:
 
 @pytest.mark.parametrize("write", [Path, Path.as_uri])
 @pytest.mark.parametrize("name", DOCUMENTS)
-async def test_a_file_is_read(name: str, write: Callable[[Path], Any], tmp_path: Path) -> None:
+async def test_a_file_is_read(
+    name: str, write: Callable[[Path], Any], tmp_path: Path
+) -> None:
     """As the site or among the sitemaps, by its path or URL: its content decides the format."""
     file = tmp_path / name
     file.write_bytes(DOCUMENTS[name])
@@ -68,7 +70,9 @@ async def test_the_sitemaps_that_a_file_lists_are_fetched(tmp_path: Path) -> Non
     }
     listed = [f"{SITE}1.xml", "https://other.example/2.xml"]
     (tmp_path / "index.xml").write_bytes(index(*listed))
-    (tmp_path / "robots.txt").write_text("".join(f"Sitemap: {each}\n" for each in listed))
+    (tmp_path / "robots.txt").write_text(
+        "".join(f"Sitemap: {each}\n" for each in listed)
+    )
     for name in ("index.xml", "robots.txt"):
         locs, report = await walk_locs(tmp_path / name, fetcher=MemoryFetcher(pages))
         assert locs == [PAGE], name
@@ -102,8 +106,16 @@ async def test_no_document_opens_a_file(tmp_path: Path) -> None:
     listed = secret.as_uri()
     (tmp_path / "index.xml").write_bytes(index(listed, "secret.xml", str(secret)))
     (tmp_path / "robots.txt").write_text(f"Sitemap: {listed}\nSitemap: /secret.xml\n")
-    pages = {ROBOTS: f"Sitemap: {listed}".encode(), f"{SITE}i.xml": index(listed, "secret.xml")}
-    for given in (tmp_path / "index.xml", tmp_path / "robots.txt", SITE, f"{SITE}i.xml"):
+    pages = {
+        ROBOTS: f"Sitemap: {listed}".encode(),
+        f"{SITE}i.xml": index(listed, "secret.xml"),
+    }
+    for given in (
+        tmp_path / "index.xml",
+        tmp_path / "robots.txt",
+        SITE,
+        f"{SITE}i.xml",
+    ):
         assert (await walk_locs(given, fetcher=MemoryFetcher(pages)))[0] == [], given
 
 
@@ -161,7 +173,9 @@ async def test_a_robots_txt_without_sitemaps_is_searched_around() -> None:
     assert report.complete
     locs, report = await walk_locs(sitemaps=[url], fetcher=MemoryFetcher(pages))
     assert locs == []
-    assert [(each.code, each.sitemap) for each in report.issues] == [(IssueCode.NO_SITEMAP, url)]
+    assert [(each.code, each.sitemap) for each in report.issues] == [
+        (IssueCode.NO_SITEMAP, url)
+    ]
 
 
 @pytest.mark.parametrize("code", [404, 403, 500])

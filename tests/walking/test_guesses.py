@@ -26,11 +26,15 @@ def list_page(name: str) -> bytes:
     return f"<urlset><url><loc>{HOME}/{name}</loc></url></urlset>".encode()
 
 
-async def read(pages: Mapping[str, object], **how: object) -> tuple[set[str], Report, list[str]]:
+async def read(
+    pages: Mapping[str, object], **how: object
+) -> tuple[set[str], Report, list[str]]:
     """Walk over a site; return the names of its pages, the report and what was asked for."""
     site: dict[str, object] = {"/robots.txt": b"", **pages}
     answers = {
-        f"{HOME}{path}": StoredResponse(HOME + path, **page) if isinstance(page, dict) else page
+        f"{HOME}{path}": StoredResponse(HOME + path, **page)
+        if isinstance(page, dict)
+        else page
         for path, page in site.items()
     }
     fetcher = MemoryFetcher(answers)  # type: ignore[arg-type]
@@ -43,12 +47,18 @@ async def read(pages: Mapping[str, object], **how: object) -> tuple[set[str], Re
 
 
 @pytest.mark.parametrize("empty", [EMPTY, EMPTY_INDEX, EMPTY_FEED])
-@pytest.mark.parametrize("real", ["/sitemap_index.xml", "/sitemap.txt", "/sitemap/0.xml"])
+@pytest.mark.parametrize(
+    "real", ["/sitemap_index.xml", "/sitemap.txt", "/sitemap/0.xml"]
+)
 async def test_a_guess_without_a_record_is_no_find(empty: bytes, real: str) -> None:
     """The next guesses are tried, and the empty one has its Issue."""
     found, report, _ = await read({"/sitemap.xml": empty, real: list_page("a")})
     assert (found, report.complete) == ({"a"}, True)
-    site = {f"{HOME}/robots.txt": b"", f"{HOME}/sitemap.xml": empty, HOME + real: list_page("a")}
+    site = {
+        f"{HOME}/robots.txt": b"",
+        f"{HOME}/sitemap.xml": empty,
+        HOME + real: list_page("a"),
+    }
     discovery = await discover(HOME, fetcher=MemoryFetcher(site))
     assert [entry.loc for entry in discovery.sitemaps] == [HOME + real]
 
@@ -81,14 +91,22 @@ async def test_numbered_sitemaps_without_an_index_are_all_read(number: int) -> N
     [
         ('<meta name="generator" content="WordPress 6.5.5" />', {}, "/?sitemap=index"),
         ("", {"x-pingback": f"{HOME}/xmlrpc.php"}, "/?sitemap=index"),
-        ("", {"link": f'<{HOME}/?rest_route=/>; rel="https://api.w.org/"'}, "/?sitemap=1"),
+        (
+            "",
+            {"link": f'<{HOME}/?rest_route=/>; rel="https://api.w.org/"'},
+            "/?sitemap=1",
+        ),
         ("<META content='DokuWiki' name=Generator>", {}, "/doku.php?do=sitemap"),
         (
             '<meta name="generator" content="MediaWiki 1.39.1">',
             {},
             "/sitemap/sitemap-index-example.xml",
         ),
-        ('<meta name="generator" content="Nikola (getnikola.com)">', {}, "/sitemapindex.xml"),
+        (
+            '<meta name="generator" content="Nikola (getnikola.com)">',
+            {},
+            "/sitemapindex.xml",
+        ),
         ("", {"x-generator": "Drupal 10 (https://www.drupal.org)"}, "/?q=sitemap.xml"),
         ('<meta name="generator" content="TYPO3 CMS">', {}, "/?type=1533906435"),
         ("", {"powered-by": "PrestaShop"}, "/1_index_sitemap.xml"),
@@ -114,7 +132,11 @@ async def test_a_path_of_a_platform_that_answers_with_a_page_breaks_nothing(
     assert found == {"a"}
     found, report, _ = await read(pages)
     assert found == set()
-    assert {str(code) for code in report.counts} & {"no-sitemap", "empty", "http-status"}
+    assert {str(code) for code in report.counts} & {
+        "no-sitemap",
+        "empty",
+        "http-status",
+    }
 
 
 async def test_generators_count_only_where_nothing_else_is_found() -> None:
@@ -126,7 +148,9 @@ async def test_generators_count_only_where_nothing_else_is_found() -> None:
     assert f"{HOME}/?sitemap=index" not in requested
     _, _, requested = await read({"/": start}, probe="never")
     assert f"{HOME}/?sitemap=index" not in requested
-    _, _, requested = await read({"/": b'<meta name="description" content="WordPress">'})
+    _, _, requested = await read(
+        {"/": b'<meta name="description" content="WordPress">'}
+    )
     assert f"{HOME}/?sitemap=index" not in requested
 
 

@@ -58,11 +58,16 @@ async def hang(request: web.Request) -> Answer:
 async def test_a_host_that_refuses_all_is_asked_a_few_times(answer: Any) -> None:
     """150 children cost some ten requests, all counted; each has an outcome, the Issue says why."""
     options = FetchOptions(
-        retry_wait_seconds=0.01, host_pause_seconds=0.05, headers_seconds=0.1, connect_seconds=0.1
+        retry_wait_seconds=0.01,
+        host_pause_seconds=0.05,
+        headers_seconds=0.1,
+        connect_seconds=0.1,
     )
     async with serve_site() as site:
         fill(site, 150, answer if answer is hang else Answer(status=answer))
-        read = await read_site(site.base, options=QUICK if answer is not hang else options)
+        read = await read_site(
+            site.base, options=QUICK if answer is not hang else options
+        )
         # those in a row, one more that was under way, and the trials
         assert FAILURES <= count_children(site) <= FAILURES + 2 + TRIALS
         requests = len(site.requested)
@@ -84,15 +89,32 @@ async def test_a_host_that_refuses_all_is_asked_a_few_times(answer: Any) -> None
         *((status(code), "host-refuses") for code in (403, 429)),
         *((status(code), "host-down") for code in (500, 523, 599)),
         *((status(code), "") for code in (404, 410)),
-        *((fault(IssueCode[name]), "host-refuses") for name in ("LOGIN_REQUIRED", "RETRY_LATER")),
-        *((fault(IssueCode[name]), "host-down") for name in ("TIMEOUT", "STALLED", "TOO_SLOW")),
-        *((fault(IssueCode[name]), "host-down") for name in ("CONNECT", "DNS", "TLS", "BODY_CUT")),
-        *((fault(IssueCode[name]), "host-down") for name in ("BAD_HTTP", "TOO_MANY_REDIRECTS")),
-        *((fault(IssueCode[name]), "") for name in ("BLOCKED_ADDRESS", "TOO_LARGE", "DOWNGRADE")),
+        *(
+            (fault(IssueCode[name]), "host-refuses")
+            for name in ("LOGIN_REQUIRED", "RETRY_LATER")
+        ),
+        *(
+            (fault(IssueCode[name]), "host-down")
+            for name in ("TIMEOUT", "STALLED", "TOO_SLOW")
+        ),
+        *(
+            (fault(IssueCode[name]), "host-down")
+            for name in ("CONNECT", "DNS", "TLS", "BODY_CUT")
+        ),
+        *(
+            (fault(IssueCode[name]), "host-down")
+            for name in ("BAD_HTTP", "TOO_MANY_REDIRECTS")
+        ),
+        *(
+            (fault(IssueCode[name]), "")
+            for name in ("BLOCKED_ADDRESS", "TOO_LARGE", "DOWNGRADE")
+        ),
     ],
     ids=str,
 )
-async def test_what_counts_as_a_failure_of_the_host(error: FetchError, reason: str) -> None:
+async def test_what_counts_as_a_failure_of_the_host(
+    error: FetchError, reason: str
+) -> None:
     """Refusals and silence do; what is said of one document, and what we refuse, does not."""
     children = [f"{SITE}{number}.xml" for number in range(30)]
     options = FetchOptions(host_pause_seconds=0.001)
@@ -100,10 +122,15 @@ async def test_what_counts_as_a_failure_of_the_host(error: FetchError, reason: s
     def fail() -> FetchError:
         return FetchError(error.code, ROBOTS, http_status=error.http_status)
 
-    pages = {f"{SITE}index.xml": index(*children), **{child: fail() for child in children}}
+    pages = {
+        f"{SITE}index.xml": index(*children),
+        **{child: fail() for child in children},
+    }
     walked = await walk_all(pages, None, sitemaps=[f"{SITE}index.xml"], options=options)
     assert (sum(map(children.count, walked.requested)) == 30) is (reason == "")
-    assert walked.report.left_out["host-refuses"] > 0 if reason == "host-refuses" else True
+    assert (
+        walked.report.left_out["host-refuses"] > 0 if reason == "host-refuses" else True
+    )
     assert walked.report.left_out["host-down"] > 0 if reason == "host-down" else True
 
 
@@ -138,7 +165,10 @@ async def test_a_host_that_recovers_is_read_to_its_end() -> None:
     async with serve_site() as site:
         fill(site, 40, answer)
         options = FetchOptions(
-            retry_wait_seconds=0.01, host_pause_seconds=0.01, host_trials=10, max_attempts=10
+            retry_wait_seconds=0.01,
+            host_pause_seconds=0.01,
+            host_trials=10,
+            max_attempts=10,
         )
         read = await read_site(site.base, options=options)
     assert len(read.locs) == 40
@@ -159,7 +189,10 @@ async def test_pauses_double_and_one_trial_is_made_at_a_time(code: int) -> None:
         fill(site, 30, refuse)
         # a document with 503 is asked three times, and the fourth failure is that of the next one
         options = FetchOptions(
-            retry_wait_seconds=0.01, host_pause_seconds=0.1, concurrency=1, failures_in_row=4
+            retry_wait_seconds=0.01,
+            host_pause_seconds=0.1,
+            concurrency=1,
+            failures_in_row=4,
         )
         await read_site(site.base, options=options)
     assert len(times) == 4 + TRIALS
@@ -212,7 +245,9 @@ async def test_no_pause_outlasts_the_walk() -> None:
         fill(site, 30, Answer(status=403))
         options = FetchOptions(host_pause_seconds=600)
         async with asyncio.timeout(60):
-            read = await read_site(site.base, options=options, limits=Limits(walk_seconds=1.0))
+            read = await read_site(
+                site.base, options=options, limits=Limits(walk_seconds=1.0)
+            )
     assert read.report.left_out["budget-seconds"] >= 30 - FAILURES - 2
 
 
@@ -222,8 +257,12 @@ async def test_guessed_paths_do_not_trip_it(code: int) -> None:
     async with serve_site(Answer(status=code, headers={"Location": "/round"})) as site:
         site.pages["/robots.txt"] = Answer(status=403)
         site.pages["/admin/config/search/xmlsitemap"] = Answer(urlset(f"{site.base}/1"))
-        options = attrs.evolve(QUICK, failures_in_row=1, host_trials=1, host_pause_seconds=600)
-        read = await read_site(site.base, options=options, limits=Limits(walk_seconds=20))
+        options = attrs.evolve(
+            QUICK, failures_in_row=1, host_trials=1, host_pause_seconds=600
+        )
+        read = await read_site(
+            site.base, options=options, limits=Limits(walk_seconds=20)
+        )
     assert read.locs == [f"{site.base}/1"]
 
 
@@ -236,7 +275,9 @@ async def test_all_that_was_read_before_is_delivered_and_the_next_walk_reads_the
     async def answer(request: web.Request) -> Answer:
         nonlocal given
         given += 1
-        return answer_urls(request.path) if is_open or given <= 20 else Answer(status=403)
+        return (
+            answer_urls(request.path) if is_open or given <= 20 else Answer(status=403)
+        )
 
     async with serve_site() as site:
         fill(site, 100, answer)
@@ -266,7 +307,8 @@ def test_a_trial_for_which_nothing_was_asked() -> None:
     first, second = "https://a.example/1", "https://a.example/2"
     for number in range(FAILURES):
         breaker.note_error(
-            first, FetchError(IssueCode.HTTP_STATUS, f"{first}{number}", http_status=503)
+            first,
+            FetchError(IssueCode.HTTP_STATUS, f"{first}{number}", http_status=503),
         )
     time.sleep(0.002)
     assert breaker.wait(second) == 0

@@ -38,11 +38,15 @@ async def test_a_listed_sitemap_on_a_hidden_host_is_an_error(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["undefined", "undefined/sitemap.xml", "null/s.xml", "None/a", "localhost:80/s"]
+    "text",
+    ["undefined", "undefined/sitemap.xml", "null/s.xml", "None/a", "localhost:80/s"],
 )
 async def test_a_word_for_no_host_is_no_folder(text: str) -> None:
     """What a program writes for the address that it does not know becomes no URL."""
-    pages = {ROBOTS: f"Sitemap: {text}\nSitemap: {MAP}\n".encode(), MAP: index(text, text)}
+    pages = {
+        ROBOTS: f"Sitemap: {text}\nSitemap: {MAP}\n".encode(),
+        MAP: index(text, text),
+    }
     walked = await walk_all(pages)
     assert {*walked.codes} == {"host-not-public"}
     assert not any(text in each for each in walked.requested)
@@ -58,7 +62,10 @@ async def test_a_word_for_no_host_is_no_folder(text: str) -> None:
 )
 async def test_a_site_that_is_not_public_may_name_others(site: str, child: str) -> None:
     """Only a public site has no use for a hidden host."""
-    pages = {f"{site}robots.txt": f"Sitemap: {child}".encode(), child: urlset(f"{site}a")}
+    pages = {
+        f"{site}robots.txt": f"Sitemap: {child}".encode(),
+        child: urlset(f"{site}a"),
+    }
     walked = await walk_all(pages, site)
     assert "host-not-public" not in walked.codes
     assert walked.locs == [f"{site}a"]
@@ -79,7 +86,9 @@ def test_an_audit_finds_hidden_hosts_of_sitemaps_and_pages() -> None:
         f"{SITE}a.xml": urlset(f"{SITE}a", "http://localhost/b", "http://localhost/c"),
     }
     with audit_sync(SITE, fetcher=MemoryFetcher(pages)) as result:
-        (found,) = [each for each in result.findings if each.rule.code == "host-not-public"]
+        (found,) = [
+            each for each in result.findings if each.rule.code == "host-not-public"
+        ]
         hits = [url for _, url, *_ in result.hits("host-not-public").fetchall()]
     assert (str(found.severity), found.count) == ("error", 5)
     assert {*hits} == {*HIDDEN[:3], "http://localhost/b", "http://localhost/c"}

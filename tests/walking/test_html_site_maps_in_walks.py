@@ -63,7 +63,8 @@ def test_the_shell(tmp_path: Path) -> None:
         base = f"http://{request.host}"
         bodies = {"/robots.txt": named(f"{base}/map"), "/map": PAGE}
         return web.Response(
-            status=200 if request.path in bodies else 404, body=bodies.get(request.path, b"")
+            status=200 if request.path in bodies else 404,
+            body=bodies.get(request.path, b""),
         )
 
     with serving(answer) as (url,):
@@ -79,5 +80,7 @@ def test_the_shell(tmp_path: Path) -> None:
     assert found.stdout.split()[-1] == f"{url}/map"
     file = tmp_path / "map.html"
     file.write_bytes(PAGE)
-    read = run("read", str(file), "--html-sitemap", "--base-url", "https://example.org/", "-q")
+    read = run(
+        "read", str(file), "--html-sitemap", "--base-url", "https://example.org/", "-q"
+    )
     assert read.stdout.split() == ["https://example.org/a", "https://example.org/b"]

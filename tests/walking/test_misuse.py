@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from each_case import for_each
 
-from sitemapreader import FetchOptions, HttpFetcher, Limits, discover_sync, walk_many, walk_sync
+from sitemapreader import (
+    FetchOptions,
+    HttpFetcher,
+    Limits,
+    discover_sync,
+    walk_many,
+    walk_sync,
+)
 from sitemapreader import walk as start_walk
 from sitemapreader.fetch import MemoryFetcher
 
@@ -20,7 +27,9 @@ if TYPE_CHECKING:
 SITE = "https://example.org/"
 walk: Callable[..., Any] = start_walk
 many: Callable[..., Any] = walk_many
-walks = pytest.mark.parametrize("start", [walk, walk_sync, lambda site, **a: many([site], **a)])
+walks = pytest.mark.parametrize(
+    "start", [walk, walk_sync, lambda site, **a: many([site], **a)]
+)
 
 
 async def choose(entry: SitemapEntry) -> bool:
@@ -43,12 +52,22 @@ def test_follow_is_no_coroutine(start: Callable[..., Any], follow: object) -> No
 @walks
 @for_each(
     "given",
-    [{"limits": 3}, {"options": "fast"}, {"unique": "no"}, {"changes": 1}, {"feeds": None}],
+    [
+        {"limits": 3},
+        {"options": "fast"},
+        {"unique": "no"},
+        {"changes": 1},
+        {"feeds": None},
+    ],
 )
-def test_values_of_another_type(start: Callable[..., Any], given: dict[str, object]) -> None:
+def test_values_of_another_type(
+    start: Callable[..., Any], given: dict[str, object]
+) -> None:
     """Settings that are none raise here, not in the walk; and "no" is not taken for True."""
     (name,) = given
-    with pytest.raises(TypeError, match=f"{name} must be of type (bool|Limits|FetchOptions), got"):
+    with pytest.raises(
+        TypeError, match=f"{name} must be of type (bool|Limits|FetchOptions), got"
+    ):
         start(SITE, **given)
 
 
@@ -93,13 +112,19 @@ class Session:
 @for_each("fetcher", [Session(), HttpFetcher, MemoryFetcher, {}, "https"])
 def test_what_is_no_fetcher(start: Callable[..., Any], fetcher: object) -> None:
     """A client of another library, or a class, is refused with how to make a fetcher of it."""
-    with pytest.raises(TypeError, match="fetcher must be an object with the method `open`"):
+    with pytest.raises(
+        TypeError, match="fetcher must be an object with the method `open`"
+    ):
         start(SITE, fetcher=fetcher)
 
 
-@pytest.mark.parametrize("start", [walk, walk_sync, discover_sync, lambda s, **a: many([s], **a)])
+@pytest.mark.parametrize(
+    "start", [walk, walk_sync, discover_sync, lambda s, **a: many([s], **a)]
+)
 @pytest.mark.parametrize("given", [{"options": FetchOptions()}, {"limits": Limits()}])
-def test_settings_are_given_once(start: Callable[..., Any], given: dict[str, object]) -> None:
+def test_settings_are_given_once(
+    start: Callable[..., Any], given: dict[str, object]
+) -> None:
     """A fetcher with options and limits is used with these, so others beside it are refused."""
     (name,) = given
     with pytest.raises(TypeError, match=rf"fetcher=HttpFetcher\({name}=...\)"):
@@ -115,7 +140,9 @@ class Pooled(MemoryFetcher):
 
 async def test_attributes_of_another_kind_are_no_settings() -> None:
     """A fetcher of one's own may call something else `limits`: then those of the walk count."""
-    async with walk(SITE, fetcher=Pooled({}), limits=Limits(walk_seconds=1e-9)) as entries:
+    async with walk(
+        SITE, fetcher=Pooled({}), limits=Limits(walk_seconds=1e-9)
+    ) as entries:
         assert [entry async for entry in entries] == []
     assert "budget-seconds" in entries.report.counts
 
@@ -133,15 +160,24 @@ async def test_a_walk_has_the_limits_of_its_fetcher() -> None:
 @walks
 @pytest.mark.parametrize("name", ["include", "exclude"])
 @pytest.mark.parametrize("value", [str.isupper, [str.isupper], 5, [None]])
-def test_patterns_are_no_functions(start: Callable[..., Any], name: str, value: object) -> None:
+def test_patterns_are_no_functions(
+    start: Callable[..., Any], name: str, value: object
+) -> None:
     """Where a regular expression is wanted the message shows one."""
-    with pytest.raises(TypeError, match=r"must be regular expressions for text.*include=r'/blog/'"):
+    with pytest.raises(
+        TypeError, match=r"must be regular expressions for text.*include=r'/blog/'"
+    ):
         start(SITE, **{name: value})
 
 
-@for_each("kind, name", [(Limits, "documents"), (Limits, "depth"), (FetchOptions, "concurrency")])
+@for_each(
+    "kind, name",
+    [(Limits, "documents"), (Limits, "depth"), (FetchOptions, "concurrency")],
+)
 @for_each("value", [None, 0.5, 2.0, "3"])
 def test_counts_are_whole(kind: Callable[..., Any], name: str, value: object) -> None:
     """Half a request at once would wait for ever, and `None` is no limit."""
-    with pytest.raises(TypeError, match=f"`{name}` must be a whole number above zero, got"):
+    with pytest.raises(
+        TypeError, match=f"`{name}` must be a whole number above zero, got"
+    ):
         kind(**{name: value})

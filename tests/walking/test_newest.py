@@ -38,12 +38,19 @@ def page(name: object) -> str:
 
 
 async def find(pages: Any, number: int = 20, **arguments: Any) -> Newest:
-    return await newest(SITE, number, fetcher=MemoryFetcher(ROBOTS | pages), **arguments)
+    return await newest(
+        SITE, number, fetcher=MemoryFetcher(ROBOTS | pages), **arguments
+    )
 
 
-def make_site(children: dict[str, Listed], lastmods: dict[str, str] | None = None) -> Pages:
+def make_site(
+    children: dict[str, Listed], lastmods: dict[str, str] | None = None
+) -> Pages:
     """Make a site of an index, whose children are dated by their newest URL."""
-    dates = {name: max((date for _, date in urls), default="") for name, urls in children.items()}
+    dates = {
+        name: max((date for _, date in urls), default="")
+        for name, urls in children.items()
+    }
     dates |= lastmods or {}
     pages: Pages = {TOP: index(*((child(name), dates[name]) for name in children))}
     return pages | {child(name): urlset(*urls) for name, urls in children.items()}
@@ -56,7 +63,9 @@ def write_day(hours: float, form: str = "%Y-%m-%dT%H:%M:%SZ") -> str:
 def make_blog(form: str) -> dict[str, Listed]:
     """Make 50 children, the newest first, with 100 URLs each, one an hour."""
     return {
-        f"posts-{k}": [(page(f"{k}/{n}"), write_day(100 * k + n, form)) for n in range(100)]
+        f"posts-{k}": [
+            (page(f"{k}/{n}"), write_day(100 * k + n, form)) for n in range(100)
+        ]
         for k in range(50)
     }
 
@@ -82,7 +91,10 @@ async def test_proven_from_three_documents(pages: Pages) -> None:
     """Dates in the index prove 20 of up to 5,000 URLs by 3 documents, robots.txt included."""
     found = await find(pages)
     assert (found.proven, found.reason, len(found.entries)) == (True, "", 20)
-    assert len([each for each in found.report.documents if each.tries or each.http_status]) <= 3
+    assert (
+        len([each for each in found.report.documents if each.tries or each.http_status])
+        <= 3
+    )
     assert found.report.complete
     assert set(found.report.left_out) <= {"not-newer"}
     with walk_sync(SITE, fetcher=MemoryFetcher(ROBOTS | pages)) as entries:
@@ -96,7 +108,10 @@ UNPROVEN: dict[str, tuple[Any, int]] = {
     "dates-exceeded": (make_site(BLOG, dict.fromkeys(BLOG, "2020-01-01")), 5),
     "documents-limit": (make_site(BLOG), 2),
     "undated-urls": ({TOP: urlset((page("a"), "2026-01-01"), page("b"))}, 20),
-    "http-status": ({**make_site(BLOG), child("posts-0"): status(500, child("posts-0"))}, 20),
+    "http-status": (
+        {**make_site(BLOG), child("posts-0"): status(500, child("posts-0"))},
+        20,
+    ),
 }
 
 
@@ -107,7 +122,9 @@ async def test_not_proven(reason: str) -> None:
     found = await find(pages, 120, documents=documents)
     assert (found.proven, found.reason) == (False, reason)
     assert found.documents <= documents
-    assert found.report.left_out["over-limit"] == (51 - documents if documents != 20 else 0)
+    assert found.report.left_out["over-limit"] == (
+        51 - documents if documents != 20 else 0
+    )
 
 
 async def test_what_has_no_rank() -> None:
@@ -147,8 +164,12 @@ def test_the_last_moment_of_a_date(text: str, last: str) -> None:
 
 def make_random_site(rng: random.Random) -> Pages:
     """Make a site with one habit of dating, as sites have: right, late, cut, equal, stale, none."""
-    habit = rng.choice(("right", "built", "days", "none", "some", "equal", "stale", "nested"))
-    form = rng.choice(("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%MZ"))
+    habit = rng.choice(
+        ("right", "built", "days", "none", "some", "equal", "stale", "nested")
+    )
+    form = rng.choice(
+        ("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%MZ")
+    )
     is_mixed = rng.random() < 0.3
     children: dict[str, Listed] = {}
     lastmods: dict[str, str] = {}
@@ -158,7 +179,10 @@ def make_random_site(rng: random.Random) -> Pages:
             for _ in range(rng.randint(0, 40))
         ]
         children[f"c{k}"] = [
-            (page(rng.randint(0, 2_000)), "" if rng.random() < 0.05 else write_day(each, form))
+            (
+                page(rng.randint(0, 2_000)),
+                "" if rng.random() < 0.05 else write_day(each, form),
+            )
             for each in hours
         ]
         latest = min(hours, default=200 * k)
@@ -173,8 +197,13 @@ def make_random_site(rng: random.Random) -> Pages:
     pages = make_site(children, lastmods)
     if habit == "nested":
         inner = pages[TOP]
-        pages[TOP] = index((child("inner"), write_day(0)), (child("more"), write_day(7)))
-        pages |= {child("inner"): inner, child("more"): urlset((page("m"), write_day(7)))}
+        pages[TOP] = index(
+            (child("inner"), write_day(0)), (child("more"), write_day(7))
+        )
+        pages |= {
+            child("inner"): inner,
+            child("more"): urlset((page("m"), write_day(7))),
+        }
     return pages
 
 
@@ -223,8 +252,12 @@ def test_in_the_shell(tmp_path: Path) -> None:
     for url, body in {**ROBOTS, **make_site(BLOG)}.items():
         assert isinstance(body, bytes)
         (tmp_path / url.removeprefix(SITE)).write_bytes(body)
-    shown = run("newest", str(tmp_path), "-n", "3", "--format", "csv", "--fields", "date,loc")
-    lines = [f"{write_day(n, '%Y-%m-%dT%H:%M:%S+00:00')},{page(f'0/{n}')}" for n in range(3)]
+    shown = run(
+        "newest", str(tmp_path), "-n", "3", "--format", "csv", "--fields", "date,loc"
+    )
+    lines = [
+        f"{write_day(n, '%Y-%m-%dT%H:%M:%S+00:00')},{page(f'0/{n}')}" for n in range(3)
+    ]
     assert shown.stdout.split() == ["date,loc", *lines]
     assert "proven: no other URL with a date is newer (2 sitemaps read)" in shown.stderr
     assert shown.returncode == 0
@@ -234,7 +267,9 @@ def test_in_the_shell(tmp_path: Path) -> None:
         "not proven to be the newest: more sitemaps may have newer ones: raise --documents"
         in shown.stderr
     )
-    odd = urlset((page("far"), "2999-01-01"), page("x"), page("y"), (page("z"), "2020-01-01"))
+    odd = urlset(
+        (page("far"), "2999-01-01"), page("x"), page("y"), (page("z"), "2020-01-01")
+    )
     (tmp_path / "top.xml").write_bytes(odd)
     shown = run("newest", str(tmp_path))
     assert (
@@ -245,7 +280,10 @@ def test_in_the_shell(tmp_path: Path) -> None:
     shown = run("newest", str(tmp_path), "--include", "nothing")
     assert (shown.returncode, "newest" in shown.stderr) == (0, False)
     file = tmp_path / "new.csv"
-    assert run("newest", str(tmp_path), "--include", "nothing", "-o", str(file)).returncode == 0
+    assert (
+        run("newest", str(tmp_path), "--include", "nothing", "-o", str(file)).returncode
+        == 0
+    )
     assert file.read_text().startswith("loc,")
     (tmp_path / "empty").mkdir()
     failed = run("newest", str(tmp_path / "empty"), "-o", str(file))
@@ -264,7 +302,9 @@ def test_a_site_without_dates(tmp_path: Path) -> None:
     assert f"not proven to be the newest: {reason}" in done.stderr
     (tmp_path / "sitemap.xml").rename(tmp_path / "a.xml")
     (tmp_path / "sitemap.xml").write_bytes(index(page("a.xml"), page("missing.xml")))
-    assert run("newest", str(tmp_path), "-o", str(file)).returncode == 3  # not everything was read
+    assert (
+        run("newest", str(tmp_path), "-o", str(file)).returncode == 3
+    )  # not everything was read
     assert file.read_text() == "yesterday"
 
 
@@ -277,13 +317,19 @@ DATED = [(page(n), f"2024-01-{n:02}") for n in range(1, 20)]
     [
         (STAMP, 5, "equal-lastmods"),
         (STAMP[:9], 5, ""),  # so few may be of one day
-        ([(page(n), f"2024-05-01T00:00:{n:02}Z") for n in range(12)], 5, "equal-lastmods"),
+        (
+            [(page(n), f"2024-05-01T00:00:{n:02}Z") for n in range(12)],
+            5,
+            "equal-lastmods",
+        ),
         ([(loc, "2023-05-01") for loc, _ in STAMP], 5, ""),  # older ones are no matter
         (STAMP, 50, ""),  # all are given
         ([*STAMP, (page("b"), "2024-05-02")], 5, ""),
     ],
 )
-async def test_dates_of_a_file_prove_nothing(stamped: Listed, number: int, reason: str) -> None:
+async def test_dates_of_a_file_prove_nothing(
+    stamped: Listed, number: int, reason: str
+) -> None:
     """Which of twelve URLs with one date are the newest is unknown; older ones matter not."""
     found = await find(make_site({"a": stamped, "dated": DATED}), number)
     assert (found.proven, found.reason) == (not reason, reason)

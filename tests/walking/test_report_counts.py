@@ -55,7 +55,9 @@ async def test_known_entries_are_not_handed_over(tmp_path: Path) -> None:
     arguments: dict[str, Any] = {"state": tmp_path / "y.db", "changes": True}
     first = await walk_all(PAGES, **arguments)
     check(first.report)
-    changed = PAGES | {A: urlset((f"{SITE}1", "2026-05-02"), (f"{SITE}2", "2020-05-01"))}
+    changed = PAGES | {
+        A: urlset((f"{SITE}1", "2026-05-02"), (f"{SITE}2", "2020-05-01"))
+    }
     second = await walk_all(changed, **arguments)
     check(second.report)
     assert (second.document(A).entries, second.document(A).known) == (1, 1)

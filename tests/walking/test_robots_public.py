@@ -9,7 +9,11 @@ from each_case import for_each
 from walking import ROBOTS, SITE, index, read_site, urlset, walk_all
 
 from sitemapreader import IssueCode, parse_robots
-from sitemapreader._types.options import MAX_URL_CHARS, ROBOTS_MAX_LINE_CHARS, FetchOptions
+from sitemapreader._types.options import (
+    MAX_URL_CHARS,
+    ROBOTS_MAX_LINE_CHARS,
+    FetchOptions,
+)
 from sitemapreader.fetch import MemoryFetcher
 
 BOT = "mybot/1.0"

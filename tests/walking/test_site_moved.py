@@ -9,7 +9,9 @@ from walking import Walked, index, read_site, urlset
 from sitemapreader._types.options import FetchOptions
 from sitemapreader._walk.search import WELL_KNOWN_PATHS
 
-PAGE = Answer(b"<html><title>Home</title></html>", headers={"Content-Type": "text/html"})
+PAGE = Answer(
+    b"<html><title>Home</title></html>", headers={"Content-Type": "text/html"}
+)
 
 
 def move(to: str, status: int = 301) -> Answer:
@@ -36,14 +38,18 @@ def fill(new: Site, base: str, *, name: str = "/maps/index.xml") -> None:
     }
 
 
-async def read_moved(to: str, old: Site, new: Site, status: int = 301, **more: object) -> Walked:
+async def read_moved(
+    to: str, old: Site, new: Site, status: int = 301, **more: object
+) -> Walked:
     old.pages["/"] = move(to, status)
     return await read_site(old.base, options=allow(new), **more)
 
 
 @pytest.mark.parametrize("status", [301, 308])
 @pytest.mark.parametrize("hosts", ["host", "site", "any"])
-async def test_the_search_goes_on_where_the_page_is_now(status: int, hosts: str) -> None:
+async def test_the_search_goes_on_where_the_page_is_now(
+    status: int, hosts: str
+) -> None:
     """robots.txt of the new host lists the sitemap; the old host has none."""
     async with serve_site() as old, serve_site() as new:
         base = elsewhere(new)
@@ -72,7 +78,9 @@ async def test_another_origin_of_the_same_site_is_no_move(status: int) -> None:
     ("target", "status"),
     [("/", 302), ("/login", 303), ("/login", 307), ("/lander?domain=old.example", 301)],
 )
-async def test_a_login_or_a_parking_page_is_no_new_place(target: str, status: int) -> None:
+async def test_a_login_or_a_parking_page_is_no_new_place(
+    target: str, status: int
+) -> None:
     """Nothing of the stranger's is taken for the site's."""
     async with serve_site() as old, serve_site() as new:
         base = elsewhere(new)
@@ -113,4 +121,6 @@ async def test_a_private_address_is_not_searched() -> None:
         read = await read_site(old.base)
         assert new.requested == []
     assert read.locs == []
-    assert {"blocked-port", "no-sitemap"} <= {*read.codes} or "blocked-address" in read.codes
+    assert {"blocked-port", "no-sitemap"} <= {
+        *read.codes
+    } or "blocked-address" in read.codes

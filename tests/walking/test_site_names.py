@@ -33,8 +33,12 @@ async def test_spellings_of_a_site_are_one_site(tmp_path: Path) -> None:
         async with walk(site, state=db, fetcher=MemoryFetcher(PAGES)) as entries:
             assert len([entry async for entry in entries]) == (number == 0), site
     assert [each.name for each in State(db).sites()] == [SITE]
-    async with walk_many(["example.org.", *SPELLINGS], fetcher=MemoryFetcher(PAGES)) as run:
-        assert [(site, len(found)) async for site, found in run.batches()] == [("example.org.", 1)]
+    async with walk_many(
+        ["example.org.", *SPELLINGS], fetcher=MemoryFetcher(PAGES)
+    ) as run:
+        assert [(site, len(found)) async for site, found in run.batches()] == [
+            ("example.org.", 1)
+        ]
     assert run.repeated == len(SPELLINGS)
 
 

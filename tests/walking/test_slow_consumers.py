@@ -36,7 +36,10 @@ COUNT = 10_000
 def many_urls() -> bytes:
     """Make a sitemap that inflates from one piece of the network's to hundreds of steps."""
     path = "a" * 200
-    locs = (f"<url><loc>https://example.org/{path}/{number}</loc></url>" for number in range(COUNT))
+    locs = (
+        f"<url><loc>https://example.org/{path}/{number}</loc></url>"
+        for number in range(COUNT)
+    )
     data = gzip.compress(f"<urlset>{''.join(locs)}</urlset>".encode())
     assert len(data) < 65_536
     return data
@@ -45,7 +48,9 @@ def many_urls() -> bytes:
 @slow
 async def test_the_first_urls_do_not_wait_for_a_thousand() -> None:
     """The first list of a document is what its first step gave; later ones are longer."""
-    async with walk(sitemaps=[URL], fetcher=MemoryFetcher({URL: many_urls()})) as entries:
+    async with walk(
+        sitemaps=[URL], fetcher=MemoryFetcher({URL: many_urls()})
+    ) as entries:
         sizes = [len(batch) async for batch in entries.batches()]
     assert sum(sizes) == COUNT
     assert sizes[0] < 1_000 <= max(sizes)
@@ -121,7 +126,9 @@ async def test_the_clock_runs_on_while_there_is_room() -> None:
             yield urlset("https://example.org/1")[:-9]
             await asyncio.sleep(3_600)
 
-    start = walk(sitemaps=[TOP], fetcher=MemoryFetcher({TOP: Silent(TOP)}), limits=LIMITS)
+    start = walk(
+        sitemaps=[TOP], fetcher=MemoryFetcher({TOP: Silent(TOP)}), limits=LIMITS
+    )
     async with asyncio.timeout(20), start as entries:
         async for _ in entries:
             await asyncio.sleep(0.2)
@@ -137,7 +144,10 @@ async def test_the_clock_goes_on_behind_a_pause() -> None:
             yield self.body
             await asyncio.sleep(3_600)
 
-    pages: Pages = {TOP: urlset(*LOCS), PARTS[0]: Silent(PARTS[0], urlset(*LOCS[:9])[:-9])}
+    pages: Pages = {
+        TOP: urlset(*LOCS),
+        PARTS[0]: Silent(PARTS[0], urlset(*LOCS[:9])[:-9]),
+    }
     limits = Limits(walk_seconds=0.5)
     start = walk(sitemaps=[*pages], fetcher=MemoryFetcher(pages), limits=limits)
     async with asyncio.timeout(20), start as entries:
@@ -159,7 +169,9 @@ class Impatient(StoredResponse):
         self.closed += 1
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        assert self.closed == self.opened, "it has its slot while another answer waits for one"
+        assert self.closed == self.opened, (
+            "it has its slot while another answer waits for one"
+        )
         self.opened += 1
         body = self.later if self.later and self.opened > 1 else self.body
         bounds = [*range(0, len(body), 20_000), len(body)]
@@ -173,7 +185,9 @@ class Impatient(StoredResponse):
 LOCS = [f"https://example.org/{n:06}" for n in range(30_000)]
 
 
-async def read_slowly(response: StoredResponse, **arguments: Any) -> tuple[list[str], Any]:
+async def read_slowly(
+    response: StoredResponse, **arguments: Any
+) -> tuple[list[str], Any]:
     """Walk over one body; make long pauses, the last ones long after the first."""
     locs: list[str] = []
     loop, passed = asyncio.get_running_loop(), 0.0
@@ -198,16 +212,26 @@ async def test_a_body_that_broke_off_is_fetched_again() -> None:
     response = Impatient(TOP, urlset(*LOCS))
     locs, document = await read_slowly(response)
     assert locs == LOCS
-    assert (document.status, document.tries, document.issues) == ("complete", response.opened, ())
+    assert (document.status, document.tries, document.issues) == (
+        "complete",
+        response.opened,
+        (),
+    )
     assert response.opened > 1
 
 
 @pytest.mark.parametrize("later", [["https://example.org/new", *LOCS], LOCS[:9]])
 async def test_a_body_that_has_changed_meanwhile(later: list[str]) -> None:
     """Nothing comes of an answer that begins otherwise, or ends before what was read."""
-    locs, document = await read_slowly(Impatient(TOP, urlset(*LOCS), later=urlset(*later)))
+    locs, document = await read_slowly(
+        Impatient(TOP, urlset(*LOCS), later=urlset(*later))
+    )
     assert locs == LOCS[: len(locs)]
-    assert (document.status, document.reason, document.tries) == ("partial", "body-cut", 2)
+    assert (document.status, document.reason, document.tries) == (
+        "partial",
+        "body-cut",
+        2,
+    )
 
 
 async def test_a_body_that_breaks_off_by_itself_is_not_fetched_again() -> None:

@@ -56,7 +56,10 @@ def test_relatives_take_that_list(name: str) -> None:
     assert not hasattr(function, "__signature__")
     assert not hasattr(function, "__wrapped__")
     passed = [*inspect.signature(function).parameters.values()][-1]
-    assert (passed.kind, passed.annotation) == (passed.VAR_KEYWORD, "Unpack[WalkArguments]")
+    assert (passed.kind, passed.annotation) == (
+        passed.VAR_KEYWORD,
+        "Unpack[WalkArguments]",
+    )
 
 
 @pytest.mark.parametrize("thing", [walk, walk_sync, discover, HttpFetcher.__init__])
@@ -78,7 +81,8 @@ def _squeeze(text: str) -> str:
 def test_options_show_no_password() -> None:
     """Values of headers and the login at a proxy stay out of tracebacks and notebooks."""
     options = FetchOptions(
-        headers={"Authorization": "Bearer hunter2"}, proxy="http://me:hunter2@proxy.example:3128"
+        headers={"Authorization": "Bearer hunter2"},
+        proxy="http://me:hunter2@proxy.example:3128",
     )
     assert "hunter2" not in repr(options)
     assert "Authorization" in repr(options)

@@ -43,7 +43,9 @@ async def test_a_child_that_no_server_takes_is_dropped() -> None:
     assert sorted(walked.locs) == [f"{SITE}1", f"{SITE}2"]
     assert all(len(url) <= MAX_URL_CHARS for url in walked.requested)
     assert walked.report.counts[IssueCode.CHILD_URL_TOO_LONG] == 1
-    (issue,) = [i for i in walked.report.issues if i.code == IssueCode.CHILD_URL_TOO_LONG]
+    (issue,) = [
+        i for i in walked.report.issues if i.code == IssueCode.CHILD_URL_TOO_LONG
+    ]
     assert issue.value == "2 children"
     # conservation: what the index lists is what was read and what was left out
     assert walked.document(TOP).children == 4
@@ -73,7 +75,9 @@ async def test_children_are_bounded_in_bytes(order: str, character: str) -> None
     assert outcomes.total() == 301
     remembered = sum(len(document.url) for document in report.documents)
     assert remembered <= 40 * FRONTIER_BYTES_PER_DOCUMENT
-    messages = [i.value or "" for i in report.issues if i.code == IssueCode.BUDGET_MEMORY]
+    messages = [
+        i.value or "" for i in report.issues if i.code == IssueCode.BUDGET_MEMORY
+    ]
     assert any("skipped" in message or "children" in message for message in messages)
 
 
@@ -122,6 +126,8 @@ async def test_outcomes_are_kept_up_to_the_limit_of_documents() -> None:
     children = [f"{SITE}{number}.xml" for number in range(20)]
     pages = {TOP: index(*children)} | {each: urlset(f"{each}/1") for each in children}
     report = (await walk_top(pages, limits=Limits(documents=6))).report
-    listed = Counter(each.status for each in report.documents if each.role is Role.SITEMAP)
+    listed = Counter(
+        each.status for each in report.documents if each.role is Role.SITEMAP
+    )
     assert listed == {Status.COMPLETE: 5, Status.SKIPPED: 5}
     assert outcomes_of(report) == {Status.COMPLETE: 5, Status.SKIPPED: 16}

@@ -33,7 +33,9 @@ def site() -> Pages:
 
 
 async def walk_top(pages: Pages, limits: Limits, **arguments: Any) -> Walked:
-    return await walk_all(pages, None, **{"sitemaps": [TOP], **arguments}, limits=limits)
+    return await walk_all(
+        pages, None, **{"sitemaps": [TOP], **arguments}, limits=limits
+    )
 
 
 def only(walked: Walked, code: str) -> Issue:
@@ -72,7 +74,9 @@ async def test_bytes() -> None:
     pages = site()
     body = urlset(*(f"https://example.org/{n}" for n in range(3_000)))
     pages[CHILDREN[1]] = StoredResponse(CHILDREN[1], body, chunk_bytes=4_096)
-    walked = await walk_top(pages, Limits(walk_bytes=len(body) // 2), options=ONE_AT_A_TIME)
+    walked = await walk_top(
+        pages, Limits(walk_bytes=len(body) // 2), options=ONE_AT_A_TIME
+    )
     assert walked.outcome(CHILDREN[0]) == ("complete", "")
     assert walked.outcome(CHILDREN[1]) == ("partial", "budget-bytes")
     assert walked.outcome(CHILDREN[2]) == ("skipped", "budget-bytes")
@@ -148,9 +152,15 @@ async def test_nested_children_past_the_documents_are_not_held() -> None:
     """Of an index inside an index no more children wait to be compared than can be fetched."""
     inner = "https://example.org/inner.xml"
     many = [f"https://example.org/{n}.xml" for n in range(60)]
-    walked = await walk_top({TOP: index(inner), inner: index(*many)}, Limits(documents=8))
-    (issue,) = [each for each in walked.report.issues if each.code == "budget-documents"]
-    assert str(issue.value).startswith("55 sitemaps skipped: ")  # which come first is chance
+    walked = await walk_top(
+        {TOP: index(inner), inner: index(*many)}, Limits(documents=8)
+    )
+    (issue,) = [
+        each for each in walked.report.issues if each.code == "budget-documents"
+    ]
+    assert str(issue.value).startswith(
+        "55 sitemaps skipped: "
+    )  # which come first is chance
     assert sum(walked.report.statuses.values()) == 63
 
 
@@ -176,7 +186,9 @@ async def test_the_last_url_ends_what_is_waited_for() -> None:
 async def test_a_slow_consumer_takes_no_time_of_the_walk() -> None:
     """The clock of a walk stands still while its consumer holds it up, also for what it awaits."""
     pages: Pages = {TOP: index(*CHILDREN[:2])}
-    pages[CHILDREN[0]] = urlset(*(f"https://example.org/{number}" for number in range(15_000)))
+    pages[CHILDREN[0]] = urlset(
+        *(f"https://example.org/{number}" for number in range(15_000))
+    )
     late = asyncio.Event()
 
     @attrs.define
@@ -188,7 +200,9 @@ async def test_a_slow_consumer_takes_no_time_of_the_walk() -> None:
     pages[CHILDREN[1]] = Late(CHILDREN[1], b"")
     locs = list[str]()
     limits = Limits(walk_seconds=2)
-    async with walk(sitemaps=[TOP], fetcher=MemoryFetcher(pages), limits=limits) as entries:
+    async with walk(
+        sitemaps=[TOP], fetcher=MemoryFetcher(pages), limits=limits
+    ) as entries:
         async for batch in entries.batches():
             if not locs:
                 await asyncio.sleep(2.2)

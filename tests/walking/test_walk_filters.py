@@ -52,7 +52,11 @@ async def test_since(lastmod: str, passes: bool) -> None:
     walked = await walk_top({TOP: urlset((page("x"), lastmod))}, since=MARCH)
     assert walked.locs == [page("x")] * passes
     document = walked.document(TOP)
-    assert (document.listed, document.entries, document.filtered) == (1, passes, 1 - passes)
+    assert (document.listed, document.entries, document.filtered) == (
+        1,
+        passes,
+        1 - passes,
+    )
     assert walked.report.entries == passes
 
 
@@ -111,10 +115,14 @@ async def test_follow_is_not_asked_about_a_urlset_with_a_page(place: int) -> Non
 async def test_sitemaps_of_a_urlset_that_did_not_change_are_walked(db: Path) -> None:
     """A state remembers them as children, and a change in one of them is found."""
     pages: Pages = {TOP: urlset(A), A: urlset(page("a"))}
-    first = await walk_top(pages, follow=lambda _: True, state=at_once(db), changes=True)
+    first = await walk_top(
+        pages, follow=lambda _: True, state=at_once(db), changes=True
+    )
     assert first.locs == [page("a")]
     pages = {**pages, A: urlset(page("a"), page("b"))}
-    second = await walk_top(pages, follow=lambda _: True, state=at_once(db), changes=True)
+    second = await walk_top(
+        pages, follow=lambda _: True, state=at_once(db), changes=True
+    )
     assert second.locs == [page("b")]
     assert second.report.unlisted == 0
 
@@ -127,7 +135,11 @@ async def test_follow() -> None:
         asked.append(entry)
         return entry.loc == A
 
-    pages: Pages = {TOP: index((A, "2026"), B), A: urlset(page("a")), B: urlset(page("b"))}
+    pages: Pages = {
+        TOP: index((A, "2026"), B),
+        A: urlset(page("a")),
+        B: urlset(page("b")),
+    }
     walked = await walk_top(pages, follow=follow)
     assert walked.locs == [page("a")]
     assert B not in walked.requested

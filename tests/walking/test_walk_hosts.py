@@ -37,7 +37,9 @@ def make_site(base: str) -> Mapping[str, Page]:
     """Make a site with every format, a redirect, an error, and a child that nobody may read."""
     return {
         "/robots.txt": f"User-agent: *\nDisallow: /private\nSitemap: {base}/i.xml".encode(),
-        "/i.xml": index("a.xml", "b.xml.gz", "c.txt", "d.rss", "e.xml", "gone.xml", "private.xml"),
+        "/i.xml": index(
+            "a.xml", "b.xml.gz", "c.txt", "d.rss", "e.xml", "gone.xml", "private.xml"
+        ),
         "/a.xml": urlset(*(f"{base}/a/{n}" for n in range(5_000))),
         "/b.xml.gz": gzip.compress(urlset(*(f"{base}/b/{n}" for n in range(5_000)))),
         "/c.txt": f"{base}/c".encode(),
@@ -57,7 +59,10 @@ async def test_a_site_over_http() -> None:
         assert len(locs) == 10_003
         assert {"/a/0", "/b/4999", "/c", "/news", "/moved/e"} <= locs
         statuses = {
-            document.url.removeprefix(served.base): (str(document.status), document.reason)
+            document.url.removeprefix(served.base): (
+                str(document.status),
+                document.reason,
+            )
             for document in entries.report.documents
         }
         assert statuses.pop("/gone.xml") == ("failed", "http-status")
@@ -81,10 +86,16 @@ async def test_a_server_that_goes_away() -> None:
                 count += len(batch)
                 if count > 2_000:
                     await server.aclose()
-    outcomes = Counter((str(each.status), each.reason) for each in entries.report.documents)
+    outcomes = Counter(
+        (str(each.status), each.reason) for each in entries.report.documents
+    )
     assert sum(outcomes.values()) == 22
     assert outcomes["failed", "connect"] + outcomes["skipped", "host-down"] >= 10
-    assert count == entries.report.entries == sum(each.entries for each in entries.report.documents)
+    assert (
+        count
+        == entries.report.entries
+        == sum(each.entries for each in entries.report.documents)
+    )
     assert not entries.report.complete
 
 
@@ -163,7 +174,9 @@ async def test_disallowed_children() -> None:
     walked = await walk_top(pages, top)
     assert walked.locs == ["https://x.y/2"]
     assert walked.outcome(PRIVATE) == ("skipped", "robots-disallowed")
-    (issue,) = [issue for issue in walked.report.issues if issue.code == "robots-disallowed"]
+    (issue,) = [
+        issue for issue in walked.report.issues if issue.code == "robots-disallowed"
+    ]
     assert (issue.sitemap, issue.url) == (top, PRIVATE)
     assert walked.report.complete
     walked = await walk_top(pages, top, respect_robots=False)
@@ -214,18 +227,35 @@ async def test_what_a_discovery_found_can_be_walked() -> None:
         (SitemapEntry(PRIVATE, via=Via.GIVEN, sitemap=TOP), ("complete", "")),
         (SitemapEntry(PRIVATE, via=Via.WELL_KNOWN), ("complete", "")),
         (SitemapEntry(PRIVATE, via=Via.ROBOTS, sitemap=ROBOTS), ("complete", "")),
-        (SitemapEntry(PRIVATE, via=Via.INDEX, sitemap=SITE), ("skipped", "robots-disallowed")),
-        (SitemapEntry(PRIVATE, via=Via.HTML, sitemap=SITE), ("skipped", "robots-disallowed")),
-        (SitemapEntry(PRIVATE, via=Via.INDEX, sitemap=TOP), ("skipped", "cross-host-child")),
-        (SitemapEntry(PRIVATE, via=Via.HEADER, sitemap=TOP), ("skipped", "cross-host-child")),
+        (
+            SitemapEntry(PRIVATE, via=Via.INDEX, sitemap=SITE),
+            ("skipped", "robots-disallowed"),
+        ),
+        (
+            SitemapEntry(PRIVATE, via=Via.HTML, sitemap=SITE),
+            ("skipped", "robots-disallowed"),
+        ),
+        (
+            SitemapEntry(PRIVATE, via=Via.INDEX, sitemap=TOP),
+            ("skipped", "cross-host-child"),
+        ),
+        (
+            SitemapEntry(PRIVATE, via=Via.HEADER, sitemap=TOP),
+            ("skipped", "cross-host-child"),
+        ),
     ],
     ids=lambda value: (
         f"{value.via}-{bool(value.sitemap)}" if isinstance(value, SitemapEntry) else ""
     ),
 )
-async def test_an_entry_stays_what_it_is(entry: SitemapEntry, outcome: tuple[str, str]) -> None:
+async def test_an_entry_stays_what_it_is(
+    entry: SitemapEntry, outcome: tuple[str, str]
+) -> None:
     """An entry that a document gave has no more rights because the caller passes it on."""
-    pages: Pages = {ROBOTS: b"User-agent: *\nDisallow: /private", PRIVATE: urlset("https://x.y/")}
+    pages: Pages = {
+        ROBOTS: b"User-agent: *\nDisallow: /private",
+        PRIVATE: urlset("https://x.y/"),
+    }
     fetcher = Polite(pages)
     async with walk(sitemaps=[entry], fetcher=fetcher) as entries:
         assert len([each async for each in entries]) == (outcome[0] == "complete")
@@ -243,7 +273,9 @@ def make_pages(base: str) -> dict[str, bytes]:
     return {"/robots.txt": f"Sitemap: {base}/map.xml".encode(), "/map.xml": URLSET}
 
 
-async def read(site: str, fetcher: HttpFetcher, *, trusted: bool) -> tuple[int, set[IssueCode]]:
+async def read(
+    site: str, fetcher: HttpFetcher, *, trusted: bool
+) -> tuple[int, set[IssueCode]]:
     """Walk a site; return the number of its URLs and the codes of its errors."""
     async with walk(site, fetcher=fetcher, trusted=trusted, probe="never") as entries:
         count = len([entry async for entry in entries])
@@ -289,6 +321,10 @@ async def test_headers_do_not_go_to_strangers() -> None:
         )
         for trusted in (False, True):
             server.requests.clear()
-            async with walk(sitemaps=[server.url("ok")], options=options, trusted=trusted) as found:
+            async with walk(
+                sitemaps=[server.url("ok")], options=options, trusted=trusted
+            ) as found:
                 assert [entry async for entry in found]
-            assert ["x-key" in request.headers for request in server.requests] == [trusted]
+            assert ["x-key" in request.headers for request in server.requests] == [
+                trusted
+            ]

@@ -22,7 +22,9 @@ XHTML = 'xmlns:xhtml="http://www.w3.org/1999/xhtml"'
 NEWS = 'xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"'
 
 
-def record(loc: str, links: Mapping[str, str], *, lastmod: str = "", news: str = "") -> str:
+def record(
+    loc: str, links: Mapping[str, str], *, lastmod: str = "", news: str = ""
+) -> str:
     alternates = "".join(
         f'<xhtml:link rel="alternate" hreflang="{code}" href="{url}"/>'
         for code, url in links.items()
@@ -38,7 +40,9 @@ def record(loc: str, links: Mapping[str, str], *, lastmod: str = "", news: str =
 
 
 def document(*records: str) -> bytes:
-    head = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" {XHTML} {NEWS}>'
+    head = (
+        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" {XHTML} {NEWS}>'
+    )
     return f"{head}{''.join(records)}</urlset>".encode()
 
 
@@ -70,18 +74,30 @@ async def test_languages() -> None:
     async with serve(make_pages) as served:
         found = {}
         for codes in ("en", "de,EN", ("en-US",), "en-gb"):
-            async with walk(sitemaps=[f"{served.base}/top.xml"], language=codes) as entries:
-                found[str(codes)] = [e.loc.removeprefix(served.base) async for e in entries]
+            async with walk(
+                sitemaps=[f"{served.base}/top.xml"], language=codes
+            ) as entries:
+                found[str(codes)] = [
+                    e.loc.removeprefix(served.base) async for e in entries
+                ]
             (read,) = [each for each in entries.report.documents if each.listed]
             assert read.listed == read.entries + read.filtered == 5
-    assert list(found.values()) == [["/en", "/news"], ["/en", "/de", "/news"], [], ["/en"]]
+    assert list(found.values()) == [
+        ["/en", "/news"],
+        ["/en", "/de", "/news"],
+        [],
+        ["/en"],
+    ]
 
 
 def test_in_the_shell() -> None:
     """It is an option, and the column `language` can be asked for."""
     words = ["testdata/site", "--language", "en,fr", "--format", "csv"]
     assert run(*words, "--fields", "loc,language").stdout.split()[0] == "loc,language"
-    assert set(run(*words, "--fields", "language", "--no-header").stdout.split()) == {"en", "fr"}
+    assert set(run(*words, "--fields", "language", "--no-header").stdout.split()) == {
+        "en",
+        "fr",
+    }
 
 
 @pytest.mark.parametrize(
@@ -99,6 +115,8 @@ def test_in_the_shell() -> None:
 )
 async def test_a_language_in_any_spelling(links: Mapping[str, str], code: str) -> None:
     """An underscore is a hyphen, own links may be spelled otherwise, and each code counts."""
-    pages = {TOP: document(record(f"{SITE}a", links), record(f"{SITE}b", {"es": f"{SITE}b"}))}
+    pages = {
+        TOP: document(record(f"{SITE}a", links), record(f"{SITE}b", {"es": f"{SITE}b"}))
+    }
     walked = await walk_all(pages, None, sitemaps=[TOP], language=code)
     assert walked.locs == [f"{SITE}a"]

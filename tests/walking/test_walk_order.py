@@ -25,7 +25,9 @@ def child(name: str) -> str:
 def archive(*children: tuple[str, str]) -> Pages:
     """Make a site of an index, and of a child for each name and lastmod, with one URL each."""
     pages: Pages = {TOP: index(*((child(name), lastmod) for name, lastmod in children))}
-    return pages | {child(name): urlset(f"https://example.org/{name}/") for name, _ in children}
+    return pages | {
+        child(name): urlset(f"https://example.org/{name}/") for name, _ in children
+    }
 
 
 MIXED = archive(
@@ -45,7 +47,9 @@ async def requested(pages: Pages, **arguments: Any) -> list[str]:
         pages, None, **{"sitemaps": [TOP], "options": ONE_AT_A_TIME, **arguments}
     )
     return [
-        url.removeprefix(SITE).removesuffix(".xml") for url in walked.requested if url != ROBOTS
+        url.removeprefix(SITE).removesuffix(".xml")
+        for url in walked.requested
+        if url != ROBOTS
     ]
 
 
@@ -60,7 +64,9 @@ async def test_an_index_inside_an_index() -> None:
     inner, older = child("inner"), child("older")
     pages: Pages = {
         TOP: index((older, "2021"), (inner, "2026-02")),
-        inner: index((child("a"), "2020"), (child("b"), "2026-01"), (child("c"), "2022")),
+        inner: index(
+            (child("a"), "2020"), (child("b"), "2026-01"), (child("c"), "2022")
+        ),
         older: index((child("d"), "2021")),
         **{child(name): urlset(f"https://example.org/{name}/") for name in "abcd"},
     }
@@ -70,7 +76,9 @@ async def test_an_index_inside_an_index() -> None:
 
 async def test_the_newest_are_kept_where_not_all_have_room() -> None:
     """If an index lists more than a walk may read, it is the oldest that are left out."""
-    days = [f"2020-{month:02}-{day:02}" for month in range(1, 11) for day in range(1, 21)]
+    days = [
+        f"2020-{month:02}-{day:02}" for month in range(1, 11) for day in range(1, 21)
+    ]
     pages = archive(*((day, day) for day in days))
     fetched = await requested(pages, order="newest", limits=Limits(documents=12))
     assert fetched == ["top", *days[::-1][:10]]  # and robots.txt

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from walking import ROBOTS, SITE, Pages, Walked, fault, index, moved, status, urlset, walk_all
+from walking import (
+    ROBOTS,
+    SITE,
+    Pages,
+    Walked,
+    fault,
+    index,
+    moved,
+    status,
+    urlset,
+    walk_all,
+)
 
 from sitemapreader import (
     Document,
@@ -71,16 +82,32 @@ async def test_a_whole_site() -> None:
 async def test_what_an_outcome_says() -> None:
     """A document's outcome has its addresses, its origin, its format, its counts and validators."""
     body = gzip.compress(urlset("https://example.org/a", "https://example.org/b"))
-    headers = {"etag": '"1"', "last-modified": "yesterday", "content-type": "text/plain"}
+    headers = {
+        "etag": '"1"',
+        "last-modified": "yesterday",
+        "content-type": "text/plain",
+    }
     pages: Pages = {
         MAP: index((CHILD, "2026-01-31")),
         CHILD: StoredResponse("https://example.org/new.xml", body, headers=headers),
     }
     document = (await walk_maps(pages)).document(CHILD)
     assert document.final_url == "https://example.org/new.xml"
-    assert (document.role, document.via, document.parent) == (Role.SITEMAP, Via.INDEX, MAP)
-    assert (document.format, document.entries, document.children) == (Format.URLSET, 2, 0)
-    assert (document.status, document.reason, document.http_status) == (Status.COMPLETE, "", 200)
+    assert (document.role, document.via, document.parent) == (
+        Role.SITEMAP,
+        Via.INDEX,
+        MAP,
+    )
+    assert (document.format, document.entries, document.children) == (
+        Format.URLSET,
+        2,
+        0,
+    )
+    assert (document.status, document.reason, document.http_status) == (
+        Status.COMPLETE,
+        "",
+        200,
+    )
     assert document.bytes_raw == len(body)
     assert document.bytes_inflated == len(gzip.decompress(body))
     assert document.lastmod is not None
@@ -119,7 +146,11 @@ async def test_one_dead_child_of_a_hundred(code: IssueCode) -> None:
     assert len(walked.locs) == 99
     assert walked.outcome(children[41]) == ("failed", str(code))
     assert walked.codes == [str(code)]
-    assert walked.report.statuses == {Status.COMPLETE: 100, Status.FAILED: 1, Status.SKIPPED: 1}
+    assert walked.report.statuses == {
+        Status.COMPLETE: 100,
+        Status.FAILED: 1,
+        Status.SKIPPED: 1,
+    }
     assert not walked.report.complete
     (issue,) = walked.report.issues
     assert (issue.sitemap, issue.value) == (children[41], "as the test wants it")
@@ -129,8 +160,16 @@ async def test_one_dead_child_of_a_hundred(code: IssueCode) -> None:
     ("body", "delivered", "outcome"),
     [
         (Cut(CHILD, urlset("https://example.org/a")[:-9]), 1, ("partial", "body-cut")),
-        (Cut(CHILD, b"https://example.org/a\nhttps://example.org/b"), 1, ("partial", "body-cut")),
-        (Cut(CHILD, gzip.compress(urlset("https://example.org/a"))), 1, ("partial", "body-cut")),
+        (
+            Cut(CHILD, b"https://example.org/a\nhttps://example.org/b"),
+            1,
+            ("partial", "body-cut"),
+        ),
+        (
+            Cut(CHILD, gzip.compress(urlset("https://example.org/a"))),
+            1,
+            ("partial", "body-cut"),
+        ),
         (Cut(CHILD, b"<urls"), 0, ("failed", "body-cut")),
         (Cut(CHILD, b""), 0, ("failed", "body-cut")),
         (urlset("https://example.org/a")[:-9], 1, ("partial", "truncated")),
@@ -143,13 +182,19 @@ async def test_one_dead_child_of_a_hundred(code: IssueCode) -> None:
     ],
     ids=range(12),
 )
-async def test_kinds_of_endings(body: Any, delivered: int, outcome: tuple[str, str]) -> None:
+async def test_kinds_of_endings(
+    body: Any, delivered: int, outcome: tuple[str, str]
+) -> None:
     """What is complete is delivered; then the one fault that ended it is said, and nothing else."""
     walked = await walk_maps({CHILD: body}, CHILD)
     assert len(walked.locs) == delivered
     assert walked.outcome(CHILD) == outcome
-    errors = [issue for issue in walked.report.issues if issue.severity is Severity.ERROR]
-    assert [str(issue.code) for issue in errors] == [outcome[1]] * (outcome[1] not in ("", "empty"))
+    errors = [
+        issue for issue in walked.report.issues if issue.severity is Severity.ERROR
+    ]
+    assert [str(issue.code) for issue in errors] == [outcome[1]] * (
+        outcome[1] not in ("", "empty")
+    )
     assert walked.report.complete is (outcome[0] == "complete")
 
 
@@ -172,7 +217,10 @@ async def test_events_have_the_sitemaps_too() -> None:
 
 async def test_a_probe_that_leads_to_a_sitemap_ends_the_search() -> None:
     """A probed path that redirects to a sitemap that is read already is as good as one."""
-    pages: Pages = {ROBOTS: b"Sitemap: /all.xml", MAP: moved("https://example.org/all.xml", b"")}
+    pages: Pages = {
+        ROBOTS: b"Sitemap: /all.xml",
+        MAP: moved("https://example.org/all.xml", b""),
+    }
     pages["https://example.org/all.xml"] = urlset("https://example.org/a")
     walked = await walk_all(pages, probe="always")
     assert walked.requested[:3] == [ROBOTS, "https://example.org/all.xml", MAP]
@@ -182,7 +230,11 @@ async def test_a_probe_that_leads_to_a_sitemap_ends_the_search() -> None:
 
 async def test_robots_that_fails_is_no_loss_where_sitemaps_are_given() -> None:
     """A robots.txt that was only asked for leave is noted when it fails; nothing was lost."""
-    pages: Pages = {MAP: index(CHILD), CHILD: urlset("https://example.org/a"), ROBOTS: status(503)}
+    pages: Pages = {
+        MAP: index(CHILD),
+        CHILD: urlset("https://example.org/a"),
+        ROBOTS: status(503),
+    }
     walked = await walk_maps(pages)
     assert walked.locs == ["https://example.org/a"]
     assert walked.codes == ["robots-unreachable"]
@@ -200,7 +252,11 @@ async def test_a_retry_after_that_was_not_waited_for() -> None:
 
     def refuse(url: str, seconds: float) -> FetchError:
         return FetchError(
-            IssueCode.RETRY_LATER, url, "503", http_status=503, retry_after_seconds=seconds
+            IssueCode.RETRY_LATER,
+            url,
+            "503",
+            http_status=503,
+            retry_after_seconds=seconds,
         )
 
     pages: Pages = {
@@ -226,11 +282,15 @@ PAGES: Pages = {
 }
 
 
-async def collect(pages: Pages, **arguments: Any) -> tuple[list[Document], list[Document]]:
+async def collect(
+    pages: Pages, **arguments: Any
+) -> tuple[list[Document], list[Document]]:
     """Walk to the end; return the outcomes that were announced, and those of the report."""
     seen: list[Document] = []
     fetcher = MemoryFetcher(pages)
-    async with walk(SITE, fetcher=fetcher, on_document=seen.append, **arguments) as entries:
+    async with walk(
+        SITE, fetcher=fetcher, on_document=seen.append, **arguments
+    ) as entries:
         async for _ in entries:
             pass
     return seen, entries.report.documents
@@ -247,8 +307,12 @@ async def test_every_outcome_comes_once(way: str, tmp_path: Path) -> None:
     }
     pages, arguments = ways[way]
     seen, documents = await collect(pages, **arguments)
-    assert [document.url for document in seen] == [document.url for document in documents]
-    assert all(document.status is not Status.SKIPPED or document.reason for document in seen)
+    assert [document.url for document in seen] == [
+        document.url for document in documents
+    ]
+    assert all(
+        document.status is not Status.SKIPPED or document.reason for document in seen
+    )
     if way == "plain":
         found = {document.url: str(document.status) for document in seen}
         assert found[ROBOTS] == found[TOP] == found[CHILDREN[0]] == "complete"
@@ -268,7 +332,9 @@ async def test_every_outcome_comes_once(way: str, tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("many", [False, True], ids=["walk", "many"])
-async def test_a_filter_changes_no_status(*, many: bool, filters: dict[str, Any]) -> None:
+async def test_a_filter_changes_no_status(
+    *, many: bool, filters: dict[str, Any]
+) -> None:
     """A site of which a child cannot be read is partial, also if no URL of the others is wanted."""
     day = "2020-01-01"
     pages = {
@@ -319,7 +385,10 @@ PLAIN: dict[str, Any] = {
 
 async def test_every_field_of_an_outcome() -> None:
     """robots.txt, an index, a sitemap of it, and one in whose place there is a page, all told."""
-    robots, top, child, page = (ROBOTS, *(f"{SITE}{name}" for name in ("i.xml", "a.gz", "p.xml")))
+    robots, top, child, page = (
+        ROBOTS,
+        *(f"{SITE}{name}" for name in ("i.xml", "a.gz", "p.xml")),
+    )
     day = "Fri, 02 Jan 2026 00:00:00 GMT"
     headers = {"etag": '"1"', "last-modified": day, "content-type": "application/gzip"}
     plain = urlset(f"{SITE}1", f"{SITE}2", f"{SITE}1")
@@ -333,7 +402,10 @@ async def test_every_field_of_an_outcome() -> None:
     walked = await walk_all(pages, include="1", unique=True)
     found = {each.url: each.to_dict() for each in walked.report.documents}
     assert all(each.pop("seconds") > 0 for each in found.values())
-    sizes = [*((len(pages[url]),) * 2 for url in (robots, top)), (len(packed), len(plain))]
+    sizes = [
+        *((len(pages[url]),) * 2 for url in (robots, top)),
+        (len(packed), len(plain)),
+    ]
     expected: list[dict[str, Any]] = [
         {"role": "robots", "via": "given", "parent": "", "children": 1},
         {"via": "robots", "parent": robots, "format": "sitemapindex", "children": 2},
@@ -348,13 +420,29 @@ async def test_every_field_of_an_outcome() -> None:
         },
     ]  # fmt: skip
     for url, more, (raw, inflated) in zip(
-        (robots, top, child, page), expected, [*sizes, (len(pages[page]),) * 2], strict=True
+        (robots, top, child, page),
+        expected,
+        [*sizes, (len(pages[page]),) * 2],
+        strict=True,
     ):
-        own = {"url": url, "final_url": url, "bytes_raw": raw, "bytes_inflated": inflated}
+        own = {
+            "url": url,
+            "final_url": url,
+            "bytes_raw": raw,
+            "bytes_inflated": inflated,
+        }
         assert found[url] == {**PLAIN, **own, **more}, url
     outcome = attrs.asdict(walked.report.outcome)
     assert outcome.pop("seconds") > 0
-    nothing = ("changed", "unlisted", "gone", "crawl_delay", "retry_after", "waiting", "due")
+    nothing = (
+        "changed",
+        "unlisted",
+        "gone",
+        "crawl_delay",
+        "retry_after",
+        "waiting",
+        "due",
+    )
     assert outcome == {
         "site": SITE, "status": "partial", "reason": "html-not-sitemap", "http_status": 200,
         "entries": 1, "documents": 2, "requests": 4, "address": "", **dict.fromkeys(nothing),

@@ -59,12 +59,16 @@ def test_the_order_of_arrival_does_not_count() -> None:
     assert len({loc for loc, _ in found[0]}) == 100
     smaller = Sample(10, 9)
     smaller.add(entries)
-    assert [(entry.loc, entry.sitemap) for _, entry in smaller.list_entries()] == found[0][:10]
+    assert [(entry.loc, entry.sitemap) for _, entry in smaller.list_entries()] == found[
+        0
+    ][:10]
 
 
 async def test_a_site() -> None:
     """A walk over a server gives the same sample with its children in any order, and counts all."""
-    children = {f"/{n}.xml": urlset(*(f"{SITE}{n}/{k}" for k in range(50))) for n in range(20)}
+    children = {
+        f"/{n}.xml": urlset(*(f"{SITE}{n}/{k}" for k in range(50))) for n in range(20)
+    }
 
     def make_pages(names: list[str], base: str) -> Mapping[str, Page]:
         return {"/top.xml": index(*(base + name for name in names)), **children}
@@ -75,20 +79,33 @@ async def test_a_site() -> None:
         random.Random(seed).shuffle(names)
         top = partial(make_pages, names)
         async with serve(top) as served:
-            async with walk(sitemaps=[f"{served.base}/top.xml"], sample=30, seed=5) as entries:
+            async with walk(
+                sitemaps=[f"{served.base}/top.xml"], sample=30, seed=5
+            ) as entries:
                 found.append([entry.loc async for entry in entries])
             report = entries.report
-            assert (report.entries, report.sampled_from, report.complete) == (30, 1_000, True)
+            assert (report.entries, report.sampled_from, report.complete) == (
+                30,
+                1_000,
+                True,
+            )
             assert sum(each.entries for each in report.documents) == 30
-            assert all(each.listed == each.entries + each.filtered for each in report.documents)
+            assert all(
+                each.listed == each.entries + each.filtered for each in report.documents
+            )
     assert found[0] == found[1]
 
 
 async def test_filters_come_first() -> None:
     """What is drawn has passed the filters; a sample that is larger than all is all."""
     pages = {TOP: urlset(f"{SITE}a", f"{SITE}b", f"{SITE}a", f"{SITE}c")}
-    walked = await walk_all(pages, None, sitemaps=[TOP], sample=9, exclude="c", unique=True)
-    assert (sorted(walked.locs), walked.report.sampled_from) == ([f"{SITE}a", f"{SITE}b"], 2)
+    walked = await walk_all(
+        pages, None, sitemaps=[TOP], sample=9, exclude="c", unique=True
+    )
+    assert (sorted(walked.locs), walked.report.sampled_from) == (
+        [f"{SITE}a", f"{SITE}b"],
+        2,
+    )
 
 
 def test_in_the_shell() -> None:

@@ -22,7 +22,8 @@ TOP = "https://example.org/top.xml"
 LOCS = [f"https://example.org/page/{n}" for n in range(2_000)]
 MAPS = [f"https://example.org/{name}.xml" for name in "abc"]
 MANY: Pages = {
-    url: urlset(*(LOCS if url == MAPS[0] else (f"{url}/{n}" for n in range(2_000)))) for url in MAPS
+    url: urlset(*(LOCS if url == MAPS[0] else (f"{url}/{n}" for n in range(2_000))))
+    for url in MAPS
 }
 
 
@@ -55,7 +56,9 @@ async def test_entries_come_in_order() -> None:
     assert [event.loc for event in events if isinstance(event, UrlEntry)] == LOCS
 
 
-@pytest.mark.parametrize("kind", ["__aiter__", "batches", "rows", "record_batches", "events"])
+@pytest.mark.parametrize(
+    "kind", ["__aiter__", "batches", "rows", "record_batches", "events"]
+)
 async def test_a_loop_can_be_left_and_taken_up(kind: str) -> None:
     """The next loop of the same kind goes on where the last one stopped."""
     locs: list[str] = []
@@ -87,8 +90,15 @@ async def test_a_walk_has_one_kind_of_loop() -> None:
     async with start() as entries:
         async for _ in entries:
             break
-        for misuse in (entries.batches, entries.rows, entries.events, entries.record_batches):
-            with pytest.raises(ValueError, match="another kind of loop: continue with that one"):
+        for misuse in (
+            entries.batches,
+            entries.rows,
+            entries.events,
+            entries.record_batches,
+        ):
+            with pytest.raises(
+                ValueError, match="another kind of loop: continue with that one"
+            ):
                 misuse()
         assert [entry.loc async for entry in entries] == LOCS[1:]
 
@@ -169,7 +179,9 @@ async def test_leaving_early_gives_everything_its_outcome() -> None:
         async for _ in entries:
             break
         assert repr(entries.report).startswith("<Report: under way; ")
-    outcomes = {each.url: (str(each.status), each.reason) for each in entries.report.documents}
+    outcomes = {
+        each.url: (str(each.status), each.reason) for each in entries.report.documents
+    }
     assert {outcomes[url] for url in children} <= {
         ("partial", "left-early"),
         ("skipped", "left-early"),
@@ -218,7 +230,9 @@ async def test_iterating_after_leaving() -> None:
         ({"follow": "yes"}, TypeError, "function"),
     ],
 )
-def test_arguments_that_cannot_be_meant(arguments: Any, error: type[Exception], words: str) -> None:
+def test_arguments_that_cannot_be_meant(
+    arguments: Any, error: type[Exception], words: str
+) -> None:
     """A wrong argument raises at once, with what to write instead; nothing has to be entered."""
     with pytest.raises(error, match=words):
         start(**arguments)

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 def start(pages: Pages | None = None, **arguments: Any) -> Walk:
     stored = {TOP: urlset(*LOCS)} if pages is None else pages
-    return walk_sync(**{"sitemaps": [TOP], "fetcher": MemoryFetcher(stored), **arguments})
+    return walk_sync(
+        **{"sitemaps": [TOP], "fetcher": MemoryFetcher(stored), **arguments}
+    )
 
 
 def walks_on() -> bool:
@@ -53,7 +55,9 @@ def test_all_of_it() -> None:
     assert not walks_on()
 
 
-@pytest.mark.parametrize("kind", ["__iter__", "batches", "rows", "record_batches", "events"])
+@pytest.mark.parametrize(
+    "kind", ["__iter__", "batches", "rows", "record_batches", "events"]
+)
 def test_a_loop_can_be_left_and_taken_up(kind: str) -> None:
     """The next loop of the same kind goes on where the last one stopped; another is refused."""
     locs: list[str] = []
@@ -66,7 +70,9 @@ def test_a_loop_can_be_left_and_taken_up(kind: str) -> None:
     assert len(locs) == len(set(locs)) == 3 * len(LOCS)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no signal of a process to itself: not Windows")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="no signal of a process to itself: not Windows"
+)
 @pytest.mark.parametrize("sites", [False, True], ids=["walk", "many"])
 def test_ctrl_c_in_a_wait_loses_nothing(*, sites: bool) -> None:
     """Whoever catches Ctrl-C goes on with the very batch that the loop was waiting for."""
@@ -91,11 +97,15 @@ def test_ctrl_c_in_a_wait_loses_nothing(*, sites: bool) -> None:
             list(entries.batches())
         caught.set()
         for item in entries.batches():
-            found += [entry.loc for entry in (item[1] if isinstance(item, tuple) else item)]
+            found += [
+                entry.loc for entry in (item[1] if isinstance(item, tuple) else item)
+            ]
     assert found == LOCS
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no signal of a process to itself: not Windows")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="no signal of a process to itself: not Windows"
+)
 def test_ctrl_c_while_the_thread_begins() -> None:
     """Nobody would leave a context that was never entered, so its thread leaves it by itself."""
     left = threading.Event()
@@ -151,7 +161,9 @@ def test_exceptions() -> None:
     assert not walks_on()
 
 
-def test_the_thread_has_ended_behind_the_context(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_thread_has_ended_behind_the_context(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """However long its end takes: a program that forks then, or ends, has no thread besides."""
     run = threading.Thread.run
 

@@ -48,7 +48,9 @@ class ProductPolicy:
         first: dict[int, dict[str, Asking]] = {}
         for doc in start:
             self._insert(doc)
-            first.setdefault(doc.site.number, {})[str(doc.number)] = self._ask(doc, START)
+            first.setdefault(doc.site.number, {})[str(doc.number)] = self._ask(
+                doc, START
+            )
         for site, askings in first.items():
             schedule.learn(self._db, self._run(site), askings, {}, START)
 
@@ -60,7 +62,8 @@ class ProductPolicy:
         run = self._run(doc.site.number)
         row = DocumentRow(None, run.site, str(doc.number), 0)
         self._db.execute(
-            "INSERT OR IGNORE INTO site (id, name, ended) VALUES (?, ?, 0)", (run.site, run.name)
+            "INSERT OR IGNORE INTO site (id, name, ended) VALUES (?, ?, 0)",
+            (run.site, run.name),
         )
         self._sites[doc.number] = insert_document(self._db, row)
         heapq.heappush(self._ends, (doc.dies, doc.number))
@@ -75,7 +78,9 @@ class ProductPolicy:
         now = START + hours * schedule.HOUR
         by_site: dict[int, list[Any]] = {}
         for answer in answers:
-            by_site.setdefault(self._documents[answer.doc].site.number, []).append(answer)
+            by_site.setdefault(self._documents[answer.doc].site.number, []).append(
+                answer
+            )
         self._db.execute("BEGIN")
         for site, several in by_site.items():
             self._learn(site, several)
@@ -104,7 +109,9 @@ class ProductPolicy:
             askings[str(doc.number)] = self._ask(doc, now, news=news)
             row, stamp = load_document(self._db, run, str(doc.number)), round(now * 1e9)
             read, confirmed = law.confirm(row.read_run, row.confirmed_run, stamp, LEAST)
-            update_document(self._db, row, {"read_run": read, "confirmed_run": confirmed})
+            update_document(
+                self._db, row, {"read_run": read, "confirmed_run": confirmed}
+            )
             lost += [stamp] if answer.removed else []
             for child in answer.born:
                 self._insert(self._documents[child])
@@ -136,7 +143,11 @@ def test_news_are_seen_soon(simulator: Any) -> None:
     """At equal requests: an eleventh of a fixed interval's delay, 0.45 of StormCrawler's policy."""
     # So much in this world. 1,000 sites in a year: 0.148 and 0.56.
     world = simulator.make_world(SITES, DAYS, SEED)
-    makers = {"ours": ProductPolicy, "fixed": simulator.Fixed, "storm": simulator.Adaptive}
+    makers = {
+        "ours": ProductPolicy,
+        "fixed": simulator.Fixed,
+        "storm": simulator.Adaptive,
+    }
     delays = {
         name: simulator.simulate(world, DAYS, 1.0, make).new.describe()[0]
         for name, make in makers.items()

@@ -49,7 +49,9 @@ class Rounds:
     def __init__(self, db: Path, clock: SetClock) -> None:
         self.state, self._clock = State(db), clock
 
-    async def walk(self, served: Pages, revisit: int | None = 1, hours: float = 1) -> Walked:
+    async def walk(
+        self, served: Pages, revisit: int | None = 1, hours: float = 1
+    ) -> Walked:
         self._clock.now += hours * HOUR
         return await walk_all(served, state=self.state, changes=True, revisit=revisit)
 
@@ -132,7 +134,9 @@ async def test_a_new_child_is_read_at_once(rounds: Rounds) -> None:
     for _ in range(4):
         walked = await rounds.walk(served, 1)
         found += walked.locs
-        assert len(walked.requested) == (2 if TOP in walked.requested and walked.locs else 1)
+        assert len(walked.requested) == (
+            2 if TOP in walked.requested and walked.locs else 1
+        )
     assert found == pages(21, 22)
 
 
@@ -263,7 +267,9 @@ async def test_a_kept_answer_that_is_damaged(rounds: Rounds) -> None:
     assert ROBOTS in (await rounds.walk(serve())).requested
 
 
-SOFT = Answer(b"<!doctype html><title>Oops</title>", headers={"Content-Type": "text/html"})
+SOFT = Answer(
+    b"<!doctype html><title>Oops</title>", headers={"Content-Type": "text/html"}
+)
 LATE = "/sitemap-index.xml"
 
 
@@ -286,16 +292,25 @@ async def test_guesses_are_asked_once_a_day(
     now = 1_790_000_000.0
     state = State(db, clock=lambda: now)
     async with serve_site(default) as site:
-        names = f"Sitemap: {site.base}{path}\n" if page == "/robots.txt" else "User-agent: *"
+        names = (
+            f"Sitemap: {site.base}{path}\n"
+            if page == "/robots.txt"
+            else "User-agent: *"
+        )
         site.pages["/robots.txt"] = Answer(names.encode())
         link = f'<link rel="sitemap" href="{path}">' if page == "/" else ""
         site.pages["/"] = Answer(SOFT.body + link.encode(), headers=SOFT.headers)
         if path:
             site.pages[path] = Answer(urlset(f"{site.base}/1"))
         for _ in range(24):
-            run = walk_many([site.base], state=state, changes=True, revisit=1, trusted=True)
+            run = walk_many(
+                [site.base], state=state, changes=True, revisit=1, trusted=True
+            )
             async with run:
-                assert len([entry async for _, batch in run.batches() for entry in batch]) <= 1
+                assert (
+                    len([entry async for _, batch in run.batches() for entry in batch])
+                    <= 1
+                )
             now += HOUR
         times = site.times
         assert times.pop(path, 24) == 24
@@ -358,12 +373,17 @@ async def test_many_sites_share_the_number(db: Path, clock: SetClock) -> None:
                 assert each.due.timestamp() >= clock.now + 600 * bool(each.requests)
 
 
-@pytest.mark.parametrize("headers", [{}, {"Retry-After": "1800"}], ids=["503", "Retry-After"])
+@pytest.mark.parametrize(
+    "headers", [{}, {"Retry-After": "1800"}], ids=["503", "Retry-After"]
+)
 async def test_rounds_never_wait(db: Path, headers: dict[str, str]) -> None:
     """A host that is down is asked once for each, without a pause; what failed is due later."""
     now = 1_790_000_000.0
     state = State(db, clock=lambda: now)
-    async with serve_site(Answer(status=503, headers=headers)) as site, asyncio.timeout(9):
+    async with (
+        serve_site(Answer(status=503, headers=headers)) as site,
+        asyncio.timeout(9),
+    ):
         maps = [f"/{number}.xml" for number in range(7)]
         site.pages = {path: Answer(urlset(f"{site.base}{path}/1")) for path in maps}
         site.pages["/robots.txt"] = Answer(
@@ -400,7 +420,9 @@ async def test_a_loss_is_as_old_as_the_round_that_saw_it(rounds: Rounds) -> None
         assert sorted(row.loc for row in rounds.state.unlisted()) == []
 
 
-async def test_indexes_are_asked_together_where_something_is_missing(rounds: Rounds) -> None:
+async def test_indexes_are_asked_together_where_something_is_missing(
+    rounds: Rounds,
+) -> None:
     """Else a child that goes from one to another is seen in neither, nor what moved there."""
     more, new = f"{SITE}more.xml", f"{SITE}new.xml"
     robots = {ROBOTS: f"Sitemap: {TOP}\nSitemap: {more}\n".encode(), more: index(C)}

@@ -29,7 +29,9 @@ class Learned:
         self.db, self.state = self.file.connection, State(path)
         for number in (1, 2):
             name = f"site {number}"
-            self.db.execute("INSERT INTO site (id, name, ended) VALUES (?, ?, 0)", (number, name))
+            self.db.execute(
+                "INSERT INTO site (id, name, ended) VALUES (?, ?, 0)", (number, name)
+            )
 
     def add(self, *urls: str, site: int = 1, at: float = NOW) -> None:
         """Add documents that a first walk has read."""
@@ -78,7 +80,9 @@ def learned(tmp_path: Path) -> Iterator[Learned]:
         (10, 0, 0.1 / 34),  # what was there when it was first read is no news
     ],
 )
-def test_a_rate_is_news_by_hours(learned: Learned, hours: float, news: int, rate: float) -> None:
+def test_a_rate_is_news_by_hours(
+    learned: Learned, hours: float, news: int, rate: float
+) -> None:
     """The rate is the number of new URLs by the hours of observation, with a weak prior."""
     learned.add("a")
     learned.learn(NOW + hours * HOUR, a=news)
@@ -114,7 +118,9 @@ def test_a_plan_says_when_what_rests_is_due(learned: Learned) -> None:
 
 
 @pytest.mark.parametrize(("index", "news"), [("index", 60), ("", 0)])
-def test_what_is_new_in_a_sitemap_that_is_new(learned: Learned, index: str, news: int) -> None:
+def test_what_is_new_in_a_sitemap_that_is_new(
+    learned: Learned, index: str, news: int
+) -> None:
     """What a new child lists is news; a sitemap that nobody had named may be an old one."""
     learned.add("index", "old")
     at = NOW + DAY
@@ -124,7 +130,9 @@ def test_what_is_new_in_a_sitemap_that_is_new(learned: Learned, index: str, news
     assert before <= learned.rate("new") <= before + 0.1
 
 
-@pytest.mark.parametrize(("silent", "most"), [(24, 2), (25, 1 / 25), (30 * 24, 1 / (30 * 24))])
+@pytest.mark.parametrize(
+    ("silent", "most"), [(24, 2), (25, 1 / 25), (30 * 24, 1 / (30 * 24))]
+)
 def test_what_is_silent_retires(learned: Learned, silent: int, most: float) -> None:
     """However busy it was: in its silence there was less than one. A night says nothing."""
     learned.add("month")
@@ -178,13 +186,21 @@ def test_a_loss_has_all_documents_asked(learned: Learned) -> None:
     turns = [at + HOUR + 600 * step for step in range(4)]
     assert [learned.chosen(1, turn) for turn in turns] == [["busy"]] * 4
     learned.learn(at + 1, busy=100)
-    learned.db.execute("UPDATE site SET lost_run = ? WHERE id = 1", (int((at + 1) * 1e9),))
-    assert sorted(learned.chosen(1, turn) for turn in turns) == [["busy"]] * 3 + [["dull"]]
+    learned.db.execute(
+        "UPDATE site SET lost_run = ? WHERE id = 1", (int((at + 1) * 1e9),)
+    )
+    assert sorted(learned.chosen(1, turn) for turn in turns) == [["busy"]] * 3 + [
+        ["dull"]
+    ]
     learned.learn(at + HOUR, dull=0, busy=0)
     assert [learned.chosen(1, turn + HOUR) for turn in turns] == [["busy"]] * 4
-    learned.db.execute("UPDATE document SET confirmed_run = ? WHERE url = 'busy'", (int(at * 2e9),))
+    learned.db.execute(
+        "UPDATE document SET confirmed_run = ? WHERE url = 'busy'", (int(at * 2e9),)
+    )
     later = [turn + DAY for turn in turns]
-    assert sorted(learned.chosen(1, turn) for turn in later) == [["busy"]] * 3 + [["dull"]]
+    assert sorted(learned.chosen(1, turn) for turn in later) == [["busy"]] * 3 + [
+        ["dull"]
+    ]
 
 
 @pytest.mark.parametrize("days", [-1, -365, 30, 3650])
@@ -220,7 +236,10 @@ def test_the_next_turn_of_a_site(learned: Learned) -> None:
     """It is when the first of its sitemaps may be asked; a failure rests."""
     learned.add("a", "late")
     learned.learn(NOW + 300, late=0)
-    assert schedule.find_turn(learned.db, "site 1", NOW + 301)["due"].timestamp() == NOW + 600
+    assert (
+        schedule.find_turn(learned.db, "site 1", NOW + 301)["due"].timestamp()
+        == NOW + 600
+    )
     found = schedule.find_turn(learned.db, "site 1", NOW + HOUR)
     due, waiting = found["due"].timestamp(), found["waiting"]
     assert (due, 0 < waiting < 1) == (NOW + HOUR, True)

@@ -40,7 +40,9 @@ class Watched(PassingTime):
         self.outcomes: list[SiteOutcome] = []
 
     def publish(self, site: str, *numbers: int) -> None:
-        self.pages[f"{site}map.xml"] = urlset(*(f"{site}{number}" for number in numbers))
+        self.pages[f"{site}map.xml"] = urlset(
+            *(f"{site}{number}" for number in numbers)
+        )
 
     def watch(self, **more: Any) -> Any:
         arguments: Any = {"tick_seconds": 0.001, "on_site": self.outcomes.append} | more
@@ -54,7 +56,9 @@ class Watched(PassingTime):
             self._has_ended.set()
             await asyncio.Event().wait()
 
-    async def until(self, is_enough: Callable[[], object], step: float = HOUR, **more: Any) -> None:
+    async def until(
+        self, is_enough: Callable[[], object], step: float = HOUR, **more: Any
+    ) -> None:
         """Watch, with an hour between two rounds, until enough was found."""
 
         async def collect() -> None:
@@ -62,11 +66,18 @@ class Watched(PassingTime):
                 async for entry in changes:
                     self.found.append((str(entry.change), entry.loc))
 
-        self._is_enough, self._step, self._end = is_enough, step, self.now + 3_000 * step
+        self._is_enough, self._step, self._end = (
+            is_enough,
+            step,
+            self.now + 3_000 * step,
+        )
         self._has_ended = asyncio.Event()
         with pytest.MonkeyPatch.context() as patch:
             self.take_over(patch)
-            tasks = [asyncio.create_task(each) for each in (collect(), self._has_ended.wait())]
+            tasks = [
+                asyncio.create_task(each)
+                for each in (collect(), self._has_ended.wait())
+            ]
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in tasks:
                 task.cancel()
@@ -96,7 +107,9 @@ async def test_changes_come_once(watched: Watched) -> None:
     assert watched.found == []
     watched.publish(SITES[0], 1, 2, 3)
     watched.publish(SITES[1], 2)
-    watched.pages[f"{SITES[1]}2"] = b""  # it answers, so that the answer of the other is believed
+    watched.pages[f"{SITES[1]}2"] = (
+        b""  # it answers, so that the answer of the other is believed
+    )
     await watched.until(watched.later(72))
     assert sorted(watched.found) == [("gone", f"{SITES[1]}1"), ("new", f"{SITES[0]}3")]
 
@@ -144,7 +157,9 @@ async def test_loops_go_on_where_others_stopped(watched: Watched) -> None:
 async def test_a_url_in_two_sitemaps(watched: Watched) -> None:
     """A URL that two sitemaps list, of which a round asks both, is delivered once."""
     archive = f"{SITES[0]}archive.xml"
-    watched.pages[f"{SITES[0]}robots.txt"] = f"Sitemap: {A}\nSitemap: {archive}".encode()
+    watched.pages[f"{SITES[0]}robots.txt"] = (
+        f"Sitemap: {A}\nSitemap: {archive}".encode()
+    )
     watched.pages[archive] = watched.pages[A]
     await watched.meet()
     watched.publish(SITES[0], 1, 2, 3)
@@ -226,7 +241,9 @@ async def test_a_site_that_was_down_at_first(watched: Watched) -> None:
     watched.pages[f"{SITES[1]}robots.txt"] = watched.pages[B] = status(503, B)
     await watched.meet()
     watched.pages.update(up)
-    await watched.until(lambda: any(each.site == SITES[1] for each in watched.outcomes[2:]))
+    await watched.until(
+        lambda: any(each.site == SITES[1] for each in watched.outcomes[2:])
+    )
     watched.publish(SITES[1], 1, 2, 3)
     await watched.until(watched.later(24))
     assert watched.found == [("new", f"{SITES[1]}3")]
@@ -248,7 +265,9 @@ def _grow(site: str, look: int) -> Pages:
 
 @pytest.mark.parametrize("change", [_differ, _grow])
 async def test_a_site_that_wants_all_requests(
-    watched: Watched, change: Callable[[str, int], Pages], monkeypatch: pytest.MonkeyPatch
+    watched: Watched,
+    change: Callable[[str, int], Pages],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A site that always has news, or says so, costs another one neither a URL nor its turn."""
     quiet, loud = SITES
@@ -265,7 +284,9 @@ async def test_a_site_that_wants_all_requests(
         return watched.now + passing.time()
 
     watched.state = State(watched.state.path, clock=tell)
-    async with watched.watch(pace=1.5, tick_seconds=HOUR, max_time=timedelta(hours=24)) as changes:
+    async with watched.watch(
+        pace=1.5, tick_seconds=HOUR, max_time=timedelta(hours=24)
+    ) as changes:
         found = [entry.loc async for entry in changes if entry.loc.startswith(quiet)]
     assert found == [f"{quiet}{number}" for number in published[2 : 2 + len(found)]]
     assert len(found) >= len(published) - 4
@@ -316,7 +337,9 @@ async def test_a_second_watch_is_refused(watched: Watched) -> None:
 async def test_it_ends_in_time(watched: Watched) -> None:
     """`max_time` is for how long to watch."""
     async with asyncio.timeout(9):
-        async with watched.watch(max_time=timedelta(seconds=0.2), initial=True) as changes:
+        async with watched.watch(
+            max_time=timedelta(seconds=0.2), initial=True
+        ) as changes:
             found = [entry.loc async for entry in changes]
     assert len(found) == 4
 
@@ -338,14 +361,17 @@ async def test_it_ends_in_time(watched: Watched) -> None:
         ({"probe": "often"}, ValueError, "probe"),
     ],
 )
-def test_what_cannot_be_meant(watched: Watched, more: Any, kind: Any, said: str) -> None:
+def test_what_cannot_be_meant(
+    watched: Watched, more: Any, kind: Any, said: str
+) -> None:
     """Arguments that make no sense are refused at once, in words."""
     with pytest.raises(kind, match=said):
         watched.watch(**more)
 
 
 @pytest.mark.parametrize(
-    ("sites", "kind"), [("a.example", TypeError), ([], ValueError), (["a b"], ValueError)]
+    ("sites", "kind"),
+    [("a.example", TypeError), ([], ValueError), (["a b"], ValueError)],
 )
 def test_sites_that_are_none(db: Path, sites: Any, kind: Any) -> None:
     """What is no list of sites is refused, too."""

@@ -37,10 +37,14 @@ def publish(folder: Path, *names: str) -> None:
     (folder / "a.xml").write_bytes(urlset(*(f"{SITE}{name}" for name in names)))
 
 
-def run(site: Path, *words: str, until: Callable[[Done], object] = lambda _: True) -> Done:
+def run(
+    site: Path, *words: str, until: Callable[[Done], object] = lambda _: True
+) -> Done:
     """Watch for a fifth of a second, or for longer where a busy machine needs it."""
     for seconds in ("0.2s", "5s", "60s"):
-        ran = commands.run("watch", *words, "--for", seconds, "--state", "s.db", cwd=site.parent)
+        ran = commands.run(
+            "watch", *words, "--for", seconds, "--state", "s.db", cwd=site.parent
+        )
         if until(ran):
             break
     return ran
@@ -48,7 +52,9 @@ def run(site: Path, *words: str, until: Callable[[Done], object] = lambda _: Tru
 
 def is_read(site: Path) -> bool:
     with closing(sqlite3.connect(site.parent / "s.db")) as db:
-        (number,) = db.execute("SELECT count(*) FROM document WHERE read_at > 0").fetchone()
+        (number,) = db.execute(
+            "SELECT count(*) FROM document WHERE read_at > 0"
+        ).fetchone()
     return int(number) >= 2
 
 
@@ -65,7 +71,9 @@ def test_what_is_printed(site: Path) -> None:
     publish(site, "1", "2", "new0")
     ran = run(site, "site", until=lambda ran: ran.stdout)
     assert ran.returncode == 0, ran.stderr
-    assert re.fullmatch(rf"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ\tnew\t{SITE}new0\n", ran.stdout)
+    assert re.fullmatch(
+        rf"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ\tnew\t{SITE}new0\n", ran.stdout
+    )
     let_time_pass(site)
     publish(site, "1", "2", "new0", "new2")
     (site.parent / "list").write_text("no site\n")
@@ -73,7 +81,10 @@ def test_what_is_printed(site: Path) -> None:
     ran = run(site, *words, until=lambda ran: ran.stdout)
     row = json.loads(ran.stdout)
     assert (row["site"], row["loc"], row["change"]) == ("site", f"{SITE}new2", "new")
-    assert (ran.returncode, "'no site' is neither an http(s) URL" in ran.stderr) == (3, True)
+    assert (ran.returncode, "'no site' is neither an http(s) URL" in ran.stderr) == (
+        3,
+        True,
+    )
     let_time_pass(site)
     publish(site, "1", "2", "new0", "new1")
     atom = site.parent / "c.atom"
@@ -87,7 +98,10 @@ def test_ctrl_c(site: Path) -> None:
     words = ("watch", "site", "--state", "s.db", "--initial")
     with commands.start(*words, cwd=site.parent, encoding="utf-8") as process:
         assert process.stdout is not None
-        assert [process.stdout.readline().split()[1] for _ in range(2)] == ["new", "new"]
+        assert [process.stdout.readline().split()[1] for _ in range(2)] == [
+            "new",
+            "new",
+        ]
         assert run(site, "site").returncode == 6
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 130

@@ -47,7 +47,8 @@ class Histories(PassingTime):
         self.jumps = jumps
         bases = {seed: f"https://s{seed}.example/" for seed in seeds}
         self.sites = {
-            base: Site(seed, base, has_more=seed % 2 == 1) for seed, base in bases.items()
+            base: Site(seed, base, has_more=seed % 2 == 1)
+            for seed, base in bases.items()
         }
         self.first = {url for site in self.sites.values() for url in site.live}
         self.pages: dict[str, Any] = {}
@@ -68,7 +69,10 @@ class Histories(PassingTime):
         await super().sleep(seconds)
         for day in range(int(before) + 1, int(self.passed // DAY) + 1):
             self.wrong_by += self.jumps.get(day, 0.0)
-        if self.passed / HOUR >= min(site.hour for site in self.sites.values()) + STEP_HOURS:
+        if (
+            self.passed / HOUR
+            >= min(site.hour for site in self.sites.values()) + STEP_HOURS
+        ):
             for site in self.sites.values():
                 site.advance(STEP_HOURS)
             self.serve()
@@ -88,15 +92,23 @@ class Histories(PassingTime):
             if page.born and page.home and site.is_quiet and site.is_truthful:
                 self.delays.append(self.passed / HOUR - page.born)
         elif entry.change is Change.GONE and page.dead is None:
-            self.wrong.append(f"{entry.loc} lives, {entry.change} at {self.passed / HOUR:.0f} h")
+            self.wrong.append(
+                f"{entry.loc} lives, {entry.change} at {self.passed / HOUR:.0f} h"
+            )
         elif entry.change is Change.GONE:
             self.gone.add(entry.loc)
 
-    async def watch(self, db: Path, pace: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def watch(
+        self, db: Path, pace: float, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """Watch the sites, then read all of them once more."""
         self.take_over(monkeypatch)
         state = State(db, clock=self.read)
-        always: dict[str, Any] = {"state": state, "fetcher": self.fetcher, "unique": True}
+        always: dict[str, Any] = {
+            "state": state,
+            "fetcher": self.fetcher,
+            "unique": True,
+        }
         always["options"] = FetchOptions(max_attempts=1)
         ends = timedelta(days=DAYS)
         async with watch(

@@ -56,7 +56,9 @@ def run_watch(folder: Path, db: Path, output: Path) -> None:
         with output.open("a") as file:
             async with changes:
                 async for _, entries in changes.batches():
-                    file.write("".join(f"{entry.change} {entry.loc}\n" for entry in entries))
+                    file.write(
+                        "".join(f"{entry.change} {entry.loc}\n" for entry in entries)
+                    )
                     file.flush()
 
     asyncio.run(work())
@@ -67,7 +69,9 @@ def test_kills(tmp_path: Path) -> None:
     folder, output, choose = tmp_path / "site", tmp_path / "found", random.Random(27)
     folder.mkdir()
     (folder / "robots.txt").write_text(f"Sitemap: {SITE}top.xml\n")
-    (folder / "top.xml").write_bytes(index(*(f"{SITE}{name}.xml" for name in range(MAPS))))
+    (folder / "top.xml").write_bytes(
+        index(*(f"{SITE}{name}.xml" for name in range(MAPS)))
+    )
     output.touch()
     process = multiprocessing.get_context("fork")
     known = last = 40

@@ -24,7 +24,9 @@ NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
 def urlset(*locs: str) -> bytes:
     """Write a urlset; a loc that begins with `<` is a record as it is."""
-    records = (loc if loc.startswith("<") else f"<url><loc>{loc}</loc></url>" for loc in locs)
+    records = (
+        loc if loc.startswith("<") else f"<url><loc>{loc}</loc></url>" for loc in locs
+    )
     return f"<urlset {NAMESPACE}>{''.join(records)}</urlset>".encode()
 
 
@@ -93,14 +95,49 @@ def causes_of(explanation: Explanation) -> dict[CauseCode, Cause]:
         ("/secure", Verdict.NOT_LISTED, CauseCode.OTHER_SPELLING, "scheme"),
         ("/dir/", Verdict.NOT_LISTED, CauseCode.OTHER_SPELLING, "index page"),
         ("/café", Verdict.LISTED, CauseCode.LISTED, "written http"),
-        ("/moved", Verdict.NOT_LISTED, CauseCode.REDIRECTS, "/target, which is listed by"),
-        ("/hidden", Verdict.LISTED, CauseCode.NOINDEX, "forbids indexing (robots: noindex)"),
-        ("/copy", Verdict.NOT_LISTED, CauseCode.CANONICAL, "/plain, which is listed by"),
-        ("/soft", Verdict.LISTED, CauseCode.SOFT_404, "content of a page that does not exist"),
+        (
+            "/moved",
+            Verdict.NOT_LISTED,
+            CauseCode.REDIRECTS,
+            "/target, which is listed by",
+        ),
+        (
+            "/hidden",
+            Verdict.LISTED,
+            CauseCode.NOINDEX,
+            "forbids indexing (robots: noindex)",
+        ),
+        (
+            "/copy",
+            Verdict.NOT_LISTED,
+            CauseCode.CANONICAL,
+            "/plain, which is listed by",
+        ),
+        (
+            "/soft",
+            Verdict.LISTED,
+            CauseCode.SOFT_404,
+            "content of a page that does not exist",
+        ),
         ("/removed", Verdict.NOT_LISTED, CauseCode.STATUS, "returns 410"),
-        ("/private/listed", Verdict.LISTED, CauseCode.ROBOTS, "robots.txt disallows the page"),
-        ("/private/page", Verdict.NOT_LISTED, CauseCode.ROBOTS, "robots.txt disallows the page"),
-        ("/twice", Verdict.LISTED, CauseCode.LISTED_TWICE, "2 records list it with different"),
+        (
+            "/private/listed",
+            Verdict.LISTED,
+            CauseCode.ROBOTS,
+            "robots.txt disallows the page",
+        ),
+        (
+            "/private/page",
+            Verdict.NOT_LISTED,
+            CauseCode.ROBOTS,
+            "robots.txt disallows the page",
+        ),
+        (
+            "/twice",
+            Verdict.LISTED,
+            CauseCode.LISTED_TWICE,
+            "2 records list it with different",
+        ),
         ("/post", Verdict.NOT_LISTED, CauseCode.FEED_ONLY, "only a feed lists it"),
         ("/dead", Verdict.NOT_LISTED, CauseCode.IN_NO_SITEMAP, "records in"),
     ],
@@ -116,7 +153,9 @@ async def test_a_cause_is_named_with_its_place(
 
 async def test_a_record_that_was_dropped_is_found_by_its_issue(site: Site) -> None:
     """The Issue's sitemap is named."""
-    site.pages["/map.xml"] = urlset(f"{site.base}/a", f"{site.base.replace('//', '')}/lost")
+    site.pages["/map.xml"] = urlset(
+        f"{site.base}/a", f"{site.base.replace('//', '')}/lost"
+    )
     [explanation] = await why(f"{site.base}/lost", max_visits=0)
     cause = causes_of(explanation)[CauseCode.DROPPED]
     assert cause.sitemap == f"{site.base}/map.xml"
@@ -169,12 +208,16 @@ async def test_a_sitemap_on_another_site_is_named(site: Site) -> None:
     site.pages["/map.xml"] = index("https://other.example/map.xml")
     [explanation] = await why(f"{site.base}/dead")
     assert explanation.verdict is Verdict.UNKNOWN
-    assert "cross-host-child" in causes_of(explanation)[CauseCode.SITEMAP_NOT_READ].message
+    assert (
+        "cross-host-child" in causes_of(explanation)[CauseCode.SITEMAP_NOT_READ].message
+    )
 
 
 async def test_a_limit_leaves_the_answer_open(site: Site) -> None:
     """What lies past a limit was not read."""
-    [explanation] = await why(f"{site.base}/dead", limits=Limits(entries=3), max_visits=0)
+    [explanation] = await why(
+        f"{site.base}/dead", limits=Limits(entries=3), max_visits=0
+    )
     assert explanation.verdict is Verdict.UNKNOWN
     assert "(too-large)" in causes_of(explanation)[CauseCode.SITEMAP_NOT_READ].message
 
@@ -184,7 +227,10 @@ async def test_an_empty_sitemap_is_named(site: Site) -> None:
     site.pages["/map.xml"] = urlset()
     [explanation] = await why(f"{site.base}/plain")
     assert explanation.verdict is Verdict.NOT_LISTED
-    assert causes_of(explanation)[CauseCode.SITEMAP_EMPTY].sitemap == f"{site.base}/map.xml"
+    assert (
+        causes_of(explanation)[CauseCode.SITEMAP_EMPTY].sitemap
+        == f"{site.base}/map.xml"
+    )
 
 
 async def test_a_site_without_a_sitemap_is_named() -> None:
@@ -202,7 +248,10 @@ async def test_a_state_says_since_when_a_url_is_unlisted(
     state = State(tmp_path / "site.db")
     site = "https://a.example/"
     robots = f"Sitemap: {site}map.xml".encode()
-    both = {f"{site}robots.txt": robots, f"{site}map.xml": urlset(f"{site}a", f"{site}b")}
+    both = {
+        f"{site}robots.txt": robots,
+        f"{site}map.xml": urlset(f"{site}a", f"{site}b"),
+    }
     one = both | {f"{site}map.xml": urlset(f"{site}a")}
     for pages in (both, *[one] * 4):
         fetcher = MemoryFetcher(pages)
@@ -210,13 +259,17 @@ async def test_a_state_says_since_when_a_url_is_unlisted(
             async for _ in entries:
                 pass
         clock.now += 4 * DAY
-    [explanation] = await why(f"{site}b", state=state, fetcher=MemoryFetcher(one), max_visits=0)
+    [explanation] = await why(
+        f"{site}b", state=state, fetcher=MemoryFetcher(one), max_visits=0
+    )
     cause = causes_of(explanation)[CauseCode.UNLISTED]
     assert cause.sitemap == f"{site}map.xml"
     assert "unlisted since 20" in cause.message
 
 
-@pytest.mark.parametrize("url", ["", "/page", "page", "ftp://a.example/", "https://", "a b"])
+@pytest.mark.parametrize(
+    "url", ["", "/page", "page", "ftp://a.example/", "https://", "a b"]
+)
 async def test_what_is_no_url_is_said_to_be_none(url: str) -> None:
     """It is answered like the others, and nothing is fetched."""
     [explanation] = await why([url])
@@ -238,7 +291,9 @@ def test_without_await() -> None:
     """`why_sync` gives the same, and JSON has no empty fields."""
     pages = {"https://a.example/robots.txt": b"Sitemap: https://a.example/m.xml"}
     pages["https://a.example/m.xml"] = urlset("https://a.example/a")
-    [explanation] = why_sync("https://a.example/a", fetcher=MemoryFetcher(pages), max_visits=0)
+    [explanation] = why_sync(
+        "https://a.example/a", fetcher=MemoryFetcher(pages), max_visits=0
+    )
     assert explanation.to_dict() == {
         "url": "https://a.example/a",
         "verdict": "listed",
@@ -269,7 +324,9 @@ LISTED = "https://www.example.org/trails/sea-wall"
         ((LISTED, "--since", "1d"), 0, "--since excludes it"),
     ],
 )
-def test_the_exit_code_is_the_answer(words: tuple[str, ...], code: int, output: str) -> None:
+def test_the_exit_code_is_the_answer(
+    words: tuple[str, ...], code: int, output: str
+) -> None:
     """0 listed, 1 not listed; filters have the names of the shell."""
     done = run("why", *words, "--in", FOLDER)
     assert (done.returncode, output in done.stdout) == (code, True), done.stdout
@@ -277,7 +334,9 @@ def test_the_exit_code_is_the_answer(words: tuple[str, ...], code: int, output: 
 
 def test_unknown_is_exit_code_3() -> None:
     """A sitemap that fails leaves the answer open."""
-    with serving({"/robots.txt": b"Sitemap: HOST/map.xml\n", "/map.xml": b"\x00\x01"}) as (base,):
+    with serving(
+        {"/robots.txt": b"Sitemap: HOST/map.xml\n", "/map.xml": b"\x00\x01"}
+    ) as (base,):
         done = run("why", f"{base}/a")
     assert (done.returncode, "unknown" in done.stdout) == (3, True)
 

@@ -151,7 +151,10 @@ class Command:
 
     def make_parser(self, *, is_program: bool = False) -> Parser:
         """Make the parser; the program's own also shows commands and exit codes."""
-        prog, command = (PROGRAM, " [COMMAND]") if is_program else (f"{PROGRAM} {self.name}", "")
+        if is_program:
+            prog, command = (PROGRAM, " [COMMAND]")
+        else:
+            prog, command = (f"{PROGRAM} {self.name}", "")
         parser = Parser(
             prog=prog,
             usage=f"{prog}{command} [OPTION]... {self.operands}",
@@ -163,14 +166,18 @@ class Command:
             allow_abbrev=False,
         )
         if is_program:
-            commands = _show_table((each.name, each.purpose) for each in COMMANDS.values())
+            commands = _show_table(
+                (each.name, each.purpose) for each in COMMANDS.values()
+            )
             parser.description = (
                 f"{parser.description}\n\ncommands (see `{PROGRAM} COMMAND --help`; "
                 f"{self.name} is the default):\n{commands}\n\n{SOURCES}"
             )
             others = ", ".join(name for name in COMMANDS if name != self.name)
             parser.commands = fill(f"commands: {self.name} (the default), {others}", 79)
-            parser.epilog = f"{parser.epilog}\n\nexit codes:\n{_show_table(MEANINGS.items())}"
+            parser.epilog = (
+                f"{parser.epilog}\n\nexit codes:\n{_show_table(MEANINGS.items())}"
+            )
         parser.add_options(self.name)
         return parser
 

@@ -25,7 +25,13 @@ from sitemapreader._cli.parser import (
     UsageError,
     name_options,
 )
-from sitemapreader._cli.process import LineWriter, opened, print_text, run_process, write_to
+from sitemapreader._cli.process import (
+    LineWriter,
+    opened,
+    print_text,
+    run_process,
+    write_to,
+)
 from sitemapreader._cli.run import NO_SOURCE, ONLY_FILES
 from sitemapreader._many.sources import (
     STANDARD_INPUT,
@@ -40,7 +46,12 @@ from sitemapreader._types.urls import path_of
 from sitemapreader.audit.compare import Trend, compare_audits, format_differences
 from sitemapreader.audit.models import AuditInputError, AuditOptions, Row
 from sitemapreader.audit.report import find_audit_format, find_hits_suffix, is_failure
-from sitemapreader.audit.rules import explain_rule, format_rules, list_rules, match_codes
+from sitemapreader.audit.rules import (
+    explain_rule,
+    format_rules,
+    list_rules,
+    match_codes,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -54,7 +65,10 @@ if TYPE_CHECKING:
 
 # -- the settings of a project
 
-FILES = (("sitemapreader.toml", ("audit",)), ("pyproject.toml", ("tool", "sitemapreader", "audit")))
+FILES = (
+    ("sitemapreader.toml", ("audit",)),
+    ("pyproject.toml", ("tool", "sitemapreader", "audit")),
+)
 """Names of the files, and the table in each; the first that has the table is read."""
 SETTINGS = ("select", "ignore", "robots", "fail-on", "rules", "baseline", "urls")
 """Options that a file may set; the command line overrides them."""
@@ -62,7 +76,9 @@ _FILE_SETTINGS = ("rules", "baseline", "urls")
 _WORDS = {each.name.lower(): each for each in Severity}
 
 
-def read_settings(folder: Path, arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
+def read_settings(
+    folder: Path, arguments: argparse.Namespace
+) -> dict[str, dict[str, Any]]:
     """Fill missing arguments from the settings; return severities and figures.
 
     Raises UsageError for settings that make no sense.
@@ -77,10 +93,18 @@ def read_settings(folder: Path, arguments: argparse.Namespace) -> dict[str, dict
             for name in table.keys() - tables:
                 _set(arguments, options[f"--{name}"], name, table[name], folder)
             _check_names("severity", tables["severity"].values(), _WORDS)
-            tables["severity"] = {code: _WORDS[word] for code, word in tables["severity"].items()}
+            tables["severity"] = {
+                code: _WORDS[word] for code, word in tables["severity"].items()
+            }
             _check_names("figure", tables["figures"], attrs.fields_dict(AuditOptions))
             AuditOptions(**tables["figures"]).make_parameters(datetime.now(UTC))
-        except (ArgumentTypeError, ArithmeticError, OSError, TypeError, ValueError) as error:
+        except (
+            ArgumentTypeError,
+            ArithmeticError,
+            OSError,
+            TypeError,
+            ValueError,
+        ) as error:
             raise UsageError(f"{file}: {error}") from None
         if table:
             break
@@ -117,11 +141,16 @@ def _set(
     arguments: argparse.Namespace, option: Option, name: str, value: Any, folder: Path
 ) -> None:
     """Give an argument the value that its option makes of a text, or of several words."""
-    text = ",".join(value) if isinstance(value, list) else value
+    if isinstance(value, list):
+        text = ",".join(value)
+    else:
+        text = value
     if not isinstance(text, str):
         raise ArgumentTypeError(f"{name} must be a text, got {value!r}")
     # SECURITY: who may write the settings, as with a pull request, may not read other files.
-    if name in _FILE_SETTINGS and not (folder / text).resolve().is_relative_to(folder.resolve()):
+    if name in _FILE_SETTINGS and not (folder / text).resolve().is_relative_to(
+        folder.resolve()
+    ):
         raise ArgumentTypeError(
             f"{name}: {text!r} is not in this folder: name it on the command line with --{name}"
         )
@@ -141,9 +170,13 @@ def run_audit(arguments: argparse.Namespace) -> int:
         if arguments.explain:
             rules = list_rules()
             codes = sorted(match_codes(rules, arguments.explain))
-            return print_text("\n".join(explain_rule(_speak(rules[code])) for code in codes))
+            return print_text(
+                "\n".join(explain_rule(_speak(rules[code])) for code in codes)
+            )
         if arguments.source is None:
-            raise UsageError("no source was given: name a site, a sitemap, a folder or a file")
+            raise UsageError(
+                "no source was given: name a site, a sitemap, a folder or a file"
+            )
         from sitemapreader.audit import audit  # noqa: PLC0415 (`--explain` needs no DuckDB)
 
         work = _AuditCommand(arguments, audit)
@@ -163,25 +196,36 @@ class _AuditCommand:
     def __init__(
         self, arguments: argparse.Namespace, audit: Callable[..., Awaitable[Audit]]
     ) -> None:
-        self._arguments, self._audit = arguments, audit
+        self._arguments = arguments
+        self._audit = audit
         outputs = arguments.output or [STANDARD_OUTPUT]
-        self._files = {each: find_audit_format(each) for each in outputs if each != STANDARD_OUTPUT}
+        self._files = {
+            each: find_audit_format(each) for each in outputs if each != STANDARD_OUTPUT
+        }
         if arguments.hits:
             find_hits_suffix(arguments.hits)
         self._is_printed = STANDARD_OUTPUT in outputs
-        if not self._is_printed and arguments.format not in (None, *self._files.values()):
+        if not self._is_printed and arguments.format not in (
+            None,
+            *self._files.values(),
+        ):
             raise UsageError(
                 f"--format is for standard output, but the report goes to {outputs[0]}: "
                 "leave out --format, or add -o -"
             )
         self._summary = RunSummary()
         self.console = Console(
-            quiet=arguments.quiet, verbose=arguments.verbose, has_file=not self._is_printed
+            quiet=arguments.quiet,
+            verbose=arguments.verbose,
+            has_file=not self._is_printed,
         )
         self.lines = LineWriter(None)
         tables = read_settings(Path.cwd(), arguments)
         # what is written as known makes no failure
-        word = "never" if arguments.write_baseline else arguments.fail_on or "error"
+        if arguments.write_baseline:
+            word = "never"
+        else:
+            word = arguments.fail_on or "error"
         self._fail_on = _WORDS.get(word)
         figures = {"robots": arguments.robots, "examples": arguments.examples}
         names = ("base_url", "database", "pages", "was", "since_audit", *_FILE_SETTINGS)
@@ -191,7 +235,8 @@ class _AuditCommand:
             "on_page": self._count_page,
             "severities": tables["severity"],
             "figures": AuditOptions(
-                **tables["figures"] | {name: each for name, each in figures.items() if each}
+                **tables["figures"]
+                | {name: each for name, each in figures.items() if each}
             ),
             "select": arguments.select or (),
             "ignore": arguments.ignore or (),
@@ -222,14 +267,21 @@ class _AuditCommand:
         except AuditInputError as error:
             raise UsageError(str(error)) from None
         except asyncio.CancelledError as error:
-            error.add_note("no report was written: to get one, limit the audit with --max-time")
+            error.add_note(
+                "no report was written: to get one, limit the audit with --max-time"
+            )
             raise
         except (UnreadableError, OSError) as error:  # standard input; the database
             self.console.print_error(str(error))
-            return NOTHING_FETCHED if isinstance(error, UnreadableError) else NO_URL
+            if isinstance(error, UnreadableError):
+                return NOTHING_FETCHED
+            return NO_URL
         with result:
             arguments = self._arguments
-            form: dict[str, Any] = {"fail_on": self._fail_on, "title": arguments.title or ""}
+            form: dict[str, Any] = {
+                "fail_on": self._fail_on,
+                "title": arguments.title or "",
+            }
             if self._is_printed:
                 text = result.format(arguments.format or "text", **form)
                 async with opened(self.lines):
@@ -241,8 +293,12 @@ class _AuditCommand:
                 arguments.hits: result.write_hits,
                 **dict.fromkeys(self._files, partial(result.write, **form)),
             }
-            written = [self._write_file(path, write) for path, write in writers.items() if path]
-            return self._find_exit_code(result) if all(written) else NO_URL
+            written = [
+                self._write_file(path, write) for path, write in writers.items() if path
+            ]
+            if all(written):
+                return self._find_exit_code(result)
+            return NO_URL
 
     async def _judge(self) -> Audit:
         """Return the result, which names options of the shell, not arguments of Python."""
@@ -257,7 +313,9 @@ class _AuditCommand:
             name = "standard input"
             facts |= {"source": name, "files": dict.fromkeys(facts.files, name)}
         facts["passed"] = [_speak(rule) for rule in facts.passed]
-        facts["not_run"] = [Row(f, reason=name_options(f.reason)) for f in facts.not_run]
+        facts["not_run"] = [
+            Row(f, reason=name_options(f.reason)) for f in facts.not_run
+        ]
         for each in (*result.findings, *facts.not_run):
             each["rule"] = _speak(each.rule)
         return result
@@ -267,20 +325,27 @@ class _AuditCommand:
         try:
             write(path)
         except OSError as error:
-            self.console.print_error(f"cannot write to {path}: {error.strerror or error}")
+            self.console.print_error(
+                f"cannot write to {path}: {error.strerror or error}"
+            )
             return False
         return True
 
     def _find_exit_code(self, result: Audit) -> int:
         if not any(document.is_answered for document in result.report.documents):
             return NOTHING_FETCHED
-        least = self._fail_on.name.lower() if self._fail_on else None
+        if self._fail_on:
+            least = self._fail_on.name.lower()
+        else:
+            least = None
         if any(is_failure(each, least) for each in result.findings):
             return FOUND
         if not result.facts.urls:
             return NO_URL
         is_broken = any(each.is_error for each in result.facts.not_run)
-        return ALL_READ if result.facts.complete and not is_broken else PARTIAL
+        if result.facts.complete and not is_broken:
+            return ALL_READ
+        return PARTIAL
 
     def _count_page(self, _: PageVisit) -> None:
         self._summary.pages += 1

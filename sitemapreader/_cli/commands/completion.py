@@ -36,12 +36,17 @@ def run_completion(arguments: argparse.Namespace) -> int:
     """Print the script and return the exit code."""
     import shtab  # noqa: PLC0415 (no other command needs it)
 
-    shell, root = arguments.shell, Parser(prog=PROGRAM, add_help=False)
+    shell = arguments.shell
+    root = Parser(prog=PROGRAM, add_help=False)
     commands = root.add_subparsers()
-    parsers = [(root, DEFAULT)] * (shell != "zsh")  # whose script has either commands or arguments
+    parsers = [(root, DEFAULT)] * (
+        shell != "zsh"
+    )  # whose script has either commands or arguments
     for command in COMMANDS.values():
         said: Any = {"help": command.purpose, "description": command.purpose}
-        parsers.append((commands.add_parser(command.name, add_help=False, **said), command))
+        parsers.append(
+            (commands.add_parser(command.name, add_help=False, **said), command)
+        )
     for parser, command in parsers:
         parser.add_options(command.name)
         for action in parser.list_actions():

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 from sitemapreader._cli.console import Console
 from sitemapreader._cli.parser import UsageError
 from sitemapreader._cli.process import print_text
-from sitemapreader._identity import DIRECTORY_TYPE, Identity, SignatureParameters, make_key_file
+from sitemapreader._identity import (
+    DIRECTORY_TYPE,
+    Identity,
+    SignatureParameters,
+    make_key_file,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -24,7 +29,9 @@ def run_identity(arguments: argparse.Namespace) -> int:
     path = Path(arguments.key_file)
     console = Console()
     if arguments.headers and not arguments.sign_as:
-        raise UsageError("--headers requires --sign-as URL, because the signatures name its host")
+        raise UsageError(
+            "--headers requires --sign-as URL, because the signatures name its host"
+        )
     if _make_key(path):
         console.print_line(f"made the key {path}: keep it secret, and keep a copy")
     try:
@@ -32,9 +39,14 @@ def run_identity(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         raise UsageError(str(error)) from None
     console.print_line(f"keyid: {identity.keyid}")
-    place = identity.directory_url if arguments.sign_as else "the URL that --sign-as will name"
+    if arguments.sign_as:
+        place = identity.directory_url
+    else:
+        place = "the URL that --sign-as will name"
     console.print_line(f"serve standard output at {place} as {DIRECTORY_TYPE}")
-    console.print_line("register the key with Cloudflare or AWS, because sites ignore unknown keys")
+    console.print_line(
+        "register the key with Cloudflare or AWS, because sites ignore unknown keys"
+    )
     if arguments.headers:
         _print_headers(identity, arguments.headers, console)
     return print_text(f"{identity.directory().decode()}\n")
@@ -56,6 +68,8 @@ def _print_headers(identity: Identity, days: int, console: Console) -> None:
     """Print the headers that make the directory verifiable for this many days."""
     created = int(time.time())
     parameters = SignatureParameters(created, created + days * _DAY_SECONDS)
-    console.print_line(f"headers for the next {days} days; print new ones before they expire:")
+    console.print_line(
+        f"headers for the next {days} days; print new ones before they expire:"
+    )
     for name, value in identity.sign_directory(parameters).items():
         print(f"{name}: {value}", file=sys.stderr)  # noqa: T201 (to be copied, so without a prefix)

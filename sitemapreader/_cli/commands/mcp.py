@@ -32,7 +32,9 @@ def run_mcp(arguments: argparse.Namespace) -> int:
         raise UsageError(said) from None
     from sitemapreader._mcp import serve  # noqa: PLC0415 (an extra, which takes 2 s)
 
-    for number in SIGNALS:  # the SDK would wait for its client; what is remembered survives
+    for (
+        number
+    ) in SIGNALS:  # the SDK would wait for its client; what is remembered survives
         signal.signal(number, signal.SIG_DFL)
     asyncio.run(serve(folder, make_keywords(arguments)["options"]))
     return ALL_READ

@@ -90,7 +90,9 @@ def _read_hosts(arguments: argparse.Namespace, console: Console) -> int:
     run = _begin(arguments, console)
     known = deque([distributed.status(arguments.output)], maxlen=1)
     with (
-        repeat_in_thread(lambda: console.print_line(show_progress(known[-1])), _SECONDS),
+        repeat_in_thread(
+            lambda: console.print_line(show_progress(known[-1])), _SECONDS
+        ),
         opening as client,
     ):
         if client.dashboard_link:
@@ -103,8 +105,12 @@ def _read_hosts(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
-    hosts, output = arguments.list, arguments.output
-    given = {} if arguments.parallel is None else {"hosts_at_once": arguments.parallel}
+    hosts = arguments.list
+    output = arguments.output
+    if arguments.parallel is None:
+        given = {}
+    else:
+        given = {"hosts_at_once": arguments.parallel}
     try:
         given |= {"revisit": arguments.revisit_all, "gone": arguments.gone_pages}
         fetch = make_keywords(arguments)["options"]
@@ -115,7 +121,9 @@ def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
         if sys.stdin is None:
             raise UsageError("standard input is closed: name a file with the list")
         hosts = iterate_lines(sys.stdin.buffer, MAX_URL_CHARS + 1)
-    run = distributed.begin_run(output, hosts, options, full=arguments.full, retry=arguments.retry)
+    run = distributed.begin_run(
+        output, hosts, options, full=arguments.full, retry=arguments.retry
+    )
     missing = len(distributed.find_missing(output, run))
     if missing < run.partitions:
         console.print_line(
@@ -139,7 +147,10 @@ def _show_status(arguments: argparse.Namespace) -> int:
 
 
 def _describe_host(row: dict[str, Any]) -> str:
-    due = f", due again {row['not_before']:%Y-%m-%d}" if row["not_before"] else ""
+    if row["not_before"]:
+        due = f", due again {row['not_before']:%Y-%m-%d}"
+    else:
+        due = ""
     return f"{excerpt(row['site'])}\t{row['status']}\t{row['reason']}{due}\n"
 
 
@@ -154,10 +165,17 @@ def show_progress(totals: Totals) -> str:
 
 def describe_totals(totals: Totals) -> Iterator[str]:
     """Yield the lines that sum up a run."""
-    hosts = ", ".join(f"{number:,} {status}" for status, number in sorted(totals.statuses.items()))
-    state = "finished" if totals.finished else "not finished: run the same command again"
+    hosts = ", ".join(
+        f"{number:,} {status}" for status, number in sorted(totals.statuses.items())
+    )
+    if totals.finished:
+        state = "finished"
+    else:
+        state = "not finished: run the same command again"
     others = {"unlisted": totals.unlisted, "gone": totals.gone}
-    more = "".join(f" and {number:,} {what}" for what, number in others.items() if number)
+    more = "".join(
+        f" and {number:,} {what}" for what, number in others.items() if number
+    )
     yield (
         f"{totals.run}: {totals.urls:,} {inflect(totals.urls, 'URLs')}{more} of "
         f"{totals.hosts:,} {inflect(totals.hosts, 'hosts')} "
@@ -184,7 +202,9 @@ def _explain(reason: str) -> str:
     code = next((code for code in IssueCode if code == reason), None)
     if code is None:
         return ""
-    return f": {code.meaning}" + (f": {name_options(code.advice)}" if code in _HAVE_OPTION else "")
+    return f": {code.meaning}" + (
+        f": {name_options(code.advice)}" if code in _HAVE_OPTION else ""
+    )
 
 
 def _find_exit_code(totals: Totals) -> int:
@@ -193,6 +213,8 @@ def _find_exit_code(totals: Totals) -> int:
         return PARTIAL
     found = sum(totals.statuses[status] for status in _READ)
     if not found and totals.finished:
-        return NO_URL if totals.statuses["none"] else NOTHING_FETCHED
+        if totals.statuses["none"]:
+            return NO_URL
+        return NOTHING_FETCHED
     lost = any(totals.statuses[status] for status in _NOT_READ)
     return PARTIAL if lost else ALL_READ

@@ -33,7 +33,12 @@ def run_discover(arguments: argparse.Namespace) -> int:
         else:
             texts = [
                 json.dumps(
-                    {"loc": e.loc, "via": e.via, "sitemap": e.sitemap or None, "site": site.url}
+                    {
+                        "loc": e.loc,
+                        "via": e.via,
+                        "sitemap": e.sitemap or None,
+                        "site": site.url,
+                    }
                 )
                 for e in entries
             ]
@@ -64,7 +69,10 @@ def run_tree(arguments: argparse.Namespace) -> int:
             texts = [json.dumps({"source": site.name, "sitemaps": sitemaps})]
         else:
             in_ascii = not lines.encoding.lower().startswith("utf")
-            texts = [show_url(site.name), *report.tree(in_ascii=in_ascii).splitlines()[1:]]
+            texts = [
+                show_url(site.name),
+                *report.tree(in_ascii=in_ascii).splitlines()[1:],
+            ]
         await run.write_lines(lines, texts)
 
     async def read() -> None:
@@ -76,4 +84,7 @@ def run_tree(arguments: argparse.Namespace) -> int:
 
 
 def _format_tree(tree: Tree) -> list[dict[str, Any]]:
-    return [document.to_dict() | {"sitemaps": _format_tree(below)} for document, below in tree]
+    return [
+        document.to_dict() | {"sitemaps": _format_tree(below)}
+        for document, below in tree
+    ]

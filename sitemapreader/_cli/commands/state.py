@@ -25,12 +25,16 @@ if TYPE_CHECKING:
 
 _LINES_AT_ONCE = 500
 _MAX_NAME = 500
-_NOTHING_DUE = "nothing is planned, because no run used --changes: only such a run makes a plan"
+_NOTHING_DUE = (
+    "nothing is planned, because no run used --changes: only such a run makes a plan"
+)
 
 
 def run_state(arguments: argparse.Namespace) -> int:
     """Print the sites, some of their URLs, or the due documents; return the exit code."""
-    state, lines, console = State(arguments.file), LineWriter(None), Console()
+    state = State(arguments.file)
+    lines = LineWriter(None)
+    console = Console()
     is_list = arguments.unlisted or arguments.gone
     if arguments.format and not is_list:
         raise UsageError("--format requires --unlisted or --gone")
@@ -43,16 +47,23 @@ def run_state(arguments: argparse.Namespace) -> int:
                 console.print_line(_NOTHING_DUE)
         elif is_list:
             rows: Iterable[UnlistedUrl | GonePage]
-            rows = state.gone() if arguments.gone else state.unlisted()
+            if arguments.gone:
+                rows = state.gone()
+            else:
+                rows = state.unlisted()
             if arguments.unlisted and arguments.format == "jsonl":
                 rows = chain(rows, state.waiting())
-            text = map(_format_row if arguments.format == "jsonl" else _format_loc, rows)
+            text = map(
+                _format_row if arguments.format == "jsonl" else _format_loc, rows
+            )
         else:
             text = format_state(state)
         async with opened(lines):
             while part := "".join(islice(text, _LINES_AT_ONCE)):
                 await write_to(lines, partial(lines.write_text, part))
-        return print_waiting(state, console) if is_list else ALL_READ
+        if is_list:
+            return print_waiting(state, console)
+        return ALL_READ
 
     return run_process(work, lines.name, console)
 
@@ -68,7 +79,10 @@ def _format_row(row: UnlistedUrl | GonePage) -> str:
 def format_plan(planned: Iterable[PlannedDocument], now: datetime) -> Iterator[str]:
     """Yield a line for each document: its URL, from when it is due, and why."""
     for each in planned:
-        due = "" if each.due <= now else f"not before {each.due:%Y-%m-%d %H:%M} UTC, "
+        if each.due <= now:
+            due = ""
+        else:
+            due = f"not before {each.due:%Y-%m-%d %H:%M} UTC, "
         yield (
             f"{escape_urls([each.url])[0]}: {due}{each.waiting:.2g} waiting,"
             f" {24 * each.rate:.2g} URLs new or gone a day,"
@@ -83,10 +97,15 @@ def print_waiting(state: State, console: Console) -> int:
         name = excerpt(site.name, _MAX_NAME)
         if site.unlisted is None:
             code = PARTIAL
-            why = "did not compare: use --changes" if site.finished else "was interrupted"
+            if site.finished:
+                why = "did not compare: use --changes"
+            else:
+                why = "was interrupted"
             console.print_line(f"{name}: the last run {why}")
         elif site.waiting:
-            wait = "more URLs are not unlisted yet, because a later walk must confirm it"
+            wait = (
+                "more URLs are not unlisted yet, because a later walk must confirm it"
+            )
             console.print_line(f"{name}: {site.waiting} {wait}")
     return code
 
@@ -105,11 +124,21 @@ def _format_site(site: SiteState) -> Iterator[str]:
     yield f"{excerpt(site.name, _MAX_NAME)}\n"
     if site.walked is not None:
         how = "complete" if site.complete else "not complete"
-        how = how if site.finished else "interrupted, will be resumed"
-        unlisted = "" if site.unlisted is None else f", {site.unlisted} unlisted"
-        waiting = f", {site.waiting} waiting" if site.waiting else ""
+        if not site.finished:
+            how = "interrupted, will be resumed"
+        if site.unlisted is None:
+            unlisted = ""
+        else:
+            unlisted = f", {site.unlisted} unlisted"
+        if site.waiting:
+            waiting = f", {site.waiting} waiting"
+        else:
+            waiting = ""
         yield f"  walked {site.walked:%Y-%m-%d %H:%M} UTC, {how}{unlisted}{waiting}\n"
-    urls = f", {site.urls} {inflect(site.urls, 'URLs')} to compare with" if site.urls else ""
+    if site.urls:
+        urls = f", {site.urls} {inflect(site.urls, 'URLs')} to compare with"
+    else:
+        urls = ""
     yield f"  {site.documents} {inflect(site.documents, 'documents')}{urls}\n"
 
 
@@ -118,5 +147,8 @@ def _format_document(document: DocumentState) -> str:
     reason = f" ({document.reason})" if document.reason else ""
     number = document.children or document.listed
     count = f"{number} {inflect(number, 'sitemaps' if document.children else 'URLs')}"
-    read = f", {document.read_at:%Y-%m-%d %H:%M}" if document.read_at else ""
+    if document.read_at:
+        read = f", {document.read_at:%Y-%m-%d %H:%M}"
+    else:
+        read = ""
     return f"    {escape_urls([document.url])[0]}: {count}, {status}{excerpt(reason)}{read}\n"

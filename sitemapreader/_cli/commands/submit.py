@@ -11,7 +11,12 @@ from sitemapreader._cli.process import LineWriter, opened, run_process
 from sitemapreader._cli.run import SourceRun, find_rooted
 from sitemapreader._types.outcomes import inflect
 from sitemapreader.output.text import escape_urls
-from sitemapreader.recipes.indexnow import ENDPOINT, WORDS, IndexNowError, submit_changes
+from sitemapreader.recipes.indexnow import (
+    ENDPOINT,
+    WORDS,
+    IndexNowError,
+    submit_changes,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -24,11 +29,14 @@ _LINE_CHARS = 1_024
 
 def run_submit(arguments: argparse.Namespace) -> int:
     """Submit the changes and return the exit code."""
-    run, lines = SourceRun(arguments, find=find_rooted), LineWriter(None)
+    run = SourceRun(arguments, find=find_rooted)
+    lines = LineWriter(None)
     (task,) = run.named
     del run.keywords["limits"]  # the fetcher's, of which no option here is one
     if task.fetcher is not None:
-        raise UsageError(f"{task.name} is on this machine: name the public URL of the site")
+        raise UsageError(
+            f"{task.name} is on this machine: name the public URL of the site"
+        )
     try:
         pieces = [Path(arguments.key_file).read_bytes()]
     except OSError as error:
@@ -61,7 +69,10 @@ def run_submit(arguments: argparse.Namespace) -> int:
             run.console.print_line(line)
         for refusal in done.errors.values():
             run.console.print_error(str(refusal))
-            code = NO_URL if refusal.status else NOTHING_FETCHED
+            if refusal.status:
+                code = NO_URL
+            else:
+                code = NOTHING_FETCHED
         return code
 
     return run_process(work, lines.name, run.console)

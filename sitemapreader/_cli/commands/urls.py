@@ -50,7 +50,11 @@ def run_read(arguments: argparse.Namespace) -> int:
 def _find_file(text: str, arguments: argparse.Namespace) -> SiteTask:
     """Return the task of a file; raise UsageError for a URL or a folder."""
     path = path_of(text)
-    what = "a URL" if has_web_scheme(text) else "a folder" if os.path.isdir(path) else ""  # noqa: PTH112 (pathlib's raises for some texts)
+    what = ""
+    if has_web_scheme(text):
+        what = "a URL"
+    elif os.path.isdir(path):  # noqa: PTH112 (pathlib's raises for some texts)
+        what = "a folder"
     if what:
         raise UsageError(f"{text} is {what}, and read is for files: omit the word read")
     file = FileFetcher(path, arguments.base_url or "")
@@ -65,7 +69,8 @@ class _UrlPrinter:
     """Prints the URLs of all sources."""
 
     def __init__(self, run: SourceRun) -> None:
-        self._run, self._summary = run, run.summary
+        self._run = run
+        self._summary = run.summary
         arguments = run.arguments
         self._counts = UrlCounts(arguments.count_by) if arguments.count_by else None
         self._output = open_entries(arguments, self._counts)
@@ -73,13 +78,20 @@ class _UrlPrinter:
         if self._tells_all and is_for_many(arguments):
             raise UsageError("--report: .json tells all of one source: end with .jsonl")
         try:
-            self._report = None if self._tells_all else open_report(arguments.report)
+            if self._tells_all:
+                self._report = None
+            else:
+                self._report = open_report(arguments.report)
         except (ValueError, ModuleNotFoundError) as error:
             raise UsageError(f"--report: {error}") from None
         self._limit: int | None = arguments.limit
-        is_several = arguments.unique and is_for_many(arguments)  # else the walk has seen them
+        is_several = arguments.unique and is_for_many(
+            arguments
+        )  # else the walk has seen them
         self._seen = SeenKeys() if is_several else None
-        self._sample = arguments.sample and Sample(arguments.sample, arguments.seed or 0)
+        self._sample = arguments.sample and Sample(
+            arguments.sample, arguments.seed or 0
+        )
 
     def print(self) -> int:
         """Print the URLs and the summary; return the exit code."""
@@ -97,20 +109,28 @@ class _UrlPrinter:
                     is_committed = await self._print_all(sites)
                 if not is_committed:
                     self._keep_file()
-        code, summary = self._run.finish(), self._summary
+        code = self._run.finish()
+        summary = self._summary
         differs = summary.printed or summary.sums["unlisted"] or summary.sums["gone"]
-        return DIFFERENT if self._run.arguments.exit_code and differs else code
+        if self._run.arguments.exit_code and differs:
+            return DIFFERENT
+        return code
 
     async def _write_report(self, site: SiteWalk) -> None:
         if site.walk is not None:
-            said = json.dumps({"site": site.name, **site.walk.report.to_dict()}, indent=1)
+            said = json.dumps(
+                {"site": site.name, **site.walk.report.to_dict()}, indent=1
+            )
             write_file(self._run.arguments.report, f"{said}\n".encode())
 
     async def _print_all(self, sites: SiteRun) -> bool:
         """Print all URLs; return whether a state was committed together with the outputs."""
         # What goes to a terminal, or is appended with >>, is there once it is written: the state
         # follows it row by row. A file appears at the end, and a pipe may lose all that is in it.
-        pipe = self._output.descriptor if is_pipe(self._output) else None
+        if is_pipe(self._output):
+            pipe = self._output.descriptor
+        else:
+            pipe = None
         is_held = self._output.is_replaced or pipe is not None
         is_held = is_held and await sites.hold_state()
         try:
@@ -148,10 +168,13 @@ class _UrlPrinter:
 
     async def _print_rows(self, site: str, rows: Rows) -> None:
         if self._seen is not None:
-            add, locs, changes = self._seen.add, get_column(rows, "loc"), get_column(rows, "change")
+            add = self._seen.add
+            locs = get_column(rows, "loc")
+            changes = get_column(rows, "change")
             # What is lost is told of each source, and twice: as unlisted, and as gone.
             marks = [
-                old in _LOST or add(url_key(loc)) for loc, old in zip(locs, changes, strict=True)
+                old in _LOST or add(url_key(loc))
+                for loc, old in zip(locs, changes, strict=True)
             ]
             rows = select_rows(rows, marks)
         if self._limit is not None:
@@ -168,7 +191,9 @@ class _UrlPrinter:
             self._summary.told += Counter(each for each in changes if each in _LOST)
         if self._summary.printed == self._limit:
             self._summary.limit_reached = True
-            if self._run.arguments.state is None:  # else the walks end, and the state has all
+            if (
+                self._run.arguments.state is None
+            ):  # else the walks end, and the state has all
                 raise _LimitReachedError
 
 
@@ -188,7 +213,8 @@ _REASONS = {
 
 def run_newest(arguments: argparse.Namespace) -> int:
     """Print the newest URLs and return the exit code."""
-    run, output = SourceRun(arguments, find=find_rooted), open_entries(arguments)
+    run = SourceRun(arguments, find=find_rooted)
+    output = open_entries(arguments)
     (task,) = run.named
 
     async def work() -> int:
@@ -218,7 +244,9 @@ def _judge(found: Newest) -> str:
     """Say whether there may be newer URLs, and why."""
     said = "proven: no other URL with a date is newer"
     if not found.proven:
-        said = f"not proven to be the newest: {_REASONS.get(found.reason, found.reason)}"
+        said = (
+            f"not proven to be the newest: {_REASONS.get(found.reason, found.reason)}"
+        )
     odd = {"without a date": found.undated, "with a date in the future": found.future}
     left = ", ".join(f"{number} {what}" for what, number in odd.items() if number)
     left = f"; URLs left out: {left}" if left else ""

@@ -41,8 +41,12 @@ def run_watch(arguments: argparse.Namespace) -> int:
         """Say how a walk ended, if the one before it ended otherwise."""
         if outcome.reason == NOT_DUE:
             return
-        site, status = outcome.site, outcome.status
-        said = "read again" if status.is_whole else f"{status} ({outcome.reason})"
+        site = outcome.site
+        status = outcome.status
+        if status.is_whole:
+            said = "read again"
+        else:
+            said = f"{status} ({outcome.reason})"
         if said != told.get(site, "read again"):
             run.console.print_line(f"{site}: {said}")
         ends[site], told[site] = status, said
@@ -79,10 +83,14 @@ async def _list_sites(run: SourceRun) -> list[SiteTask]:
 def _find_exit_code(ends: Collection[SiteStatus], unknown: int) -> int:
     if ends and all(status is SiteStatus.FAILED for status in ends):
         return NOTHING_FETCHED
-    return ALL_READ if all(status.is_whole for status in ends) and not unknown else PARTIAL
+    if all(status.is_whole for status in ends) and not unknown:
+        return ALL_READ
+    return PARTIAL
 
 
-async def _print(site: str, entries: list[UrlEntry], path: str | None, form: str) -> None:
+async def _print(
+    site: str, entries: list[UrlEntry], path: str | None, form: str
+) -> None:
     if path is not None:
         with open_output(path, "atom") as feed:
             feed.write(entries)
@@ -92,6 +100,9 @@ async def _print(site: str, entries: list[UrlEntry], path: str | None, form: str
     else:
         now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
         urls = escape_urls([entry.loc for entry in entries])
-        said = [f"{now}\t{each.change}\t{url}" for each, url in zip(entries, urls, strict=True)]
+        said = [
+            f"{now}\t{each.change}\t{url}"
+            for each, url in zip(entries, urls, strict=True)
+        ]
         async with opened(LineWriter(None)) as lines:
             await write_to(lines, partial(lines.write_lines, said))

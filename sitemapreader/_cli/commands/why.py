@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from sitemapreader._cli.config import make_keywords
 from sitemapreader._cli.console import Console
-from sitemapreader._cli.parser import ALL_READ, NO_URL, PARTIAL, UsageError, name_options
+from sitemapreader._cli.parser import (
+    ALL_READ,
+    NO_URL,
+    PARTIAL,
+    UsageError,
+    name_options,
+)
 from sitemapreader._cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader._cli.run import NO_SOURCE, read_lines
 from sitemapreader._many.sources import (
@@ -27,7 +33,15 @@ if TYPE_CHECKING:
 
     from sitemapreader._presence import Explanation
 
-_ARGUMENTS = ("since", "until", "undated", "include", "exclude", "language", "respect_robots")
+_ARGUMENTS = (
+    "since",
+    "until",
+    "undated",
+    "include",
+    "exclude",
+    "language",
+    "respect_robots",
+)
 """Keywords of a walk that `why` takes as well."""
 
 
@@ -36,7 +50,9 @@ def run_why(arguments: argparse.Namespace) -> int:
     keywords = _make_keywords(arguments)
     for url in arguments.urls:
         if not has_web_scheme(url):
-            raise UsageError(f"{url!r} is not an http(s) URL: write https://example.org/page")
+            raise UsageError(
+                f"{url!r} is not an http(s) URL: write https://example.org/page"
+            )
     if not arguments.urls and not arguments.input_file:
         raise UsageError("no URL was given: name one, or a list of URLs with -i FILE")
     lines = LineWriter(None)
@@ -45,7 +61,10 @@ def run_why(arguments: argparse.Namespace) -> int:
     async def work() -> int:
         urls = [*arguments.urls, *await _read_lists(arguments.input_file or [])]
         explanations = await why(urls, **keywords)
-        format_one = _format_json if arguments.format == "jsonl" else _format_text
+        if arguments.format == "jsonl":
+            format_one = _format_json
+        else:
+            format_one = _format_text
         async with opened(lines):
             for explanation in explanations:
                 text = format_one(explanation)
@@ -58,10 +77,15 @@ def run_why(arguments: argparse.Namespace) -> int:
 def _make_keywords(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of `why`; raise UsageError for a wrong combination."""
     walk_keywords = make_keywords(arguments)
-    keywords = {name: walk_keywords[name] for name in _ARGUMENTS if name in walk_keywords}
+    keywords = {
+        name: walk_keywords[name] for name in _ARGUMENTS if name in walk_keywords
+    }
     keywords["options"] = walk_keywords["options"]
     visits = arguments.max_visits
-    keywords["max_visits"] = maxsize if visits == "all" else visits
+    if visits == "all":
+        keywords["max_visits"] = maxsize
+    else:
+        keywords["max_visits"] = visits
     if arguments.state_file:
         keywords["state"] = State(arguments.state_file)
     if arguments.inside:
@@ -89,7 +113,9 @@ async def _read_lists(paths: list[str]) -> list[str]:
 
 
 def _format_text(explanation: Explanation) -> str:
-    return "".join(f"{name_options(line)}\n" for line in iterate_explanation(explanation))
+    return "".join(
+        f"{name_options(line)}\n" for line in iterate_explanation(explanation)
+    )
 
 
 def _format_json(explanation: Explanation) -> str:

@@ -49,7 +49,12 @@ _LONGEST_MARK = 256
 _ANY_TAG = re.compile(rf"{HIDDEN}|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>")
 _URL_FIELDS = ("loc", "link", "guid")
 _OF_MARKUP = (
-    *(IssueCode.NESTED_ROOT, IssueCode.TRAILING_BYTES, IssueCode.MALFORMED, IssueCode.ENCODING),
+    *(
+        IssueCode.NESTED_ROOT,
+        IssueCode.TRAILING_BYTES,
+        IssueCode.MALFORMED,
+        IssueCode.ENCODING,
+    ),
     *(IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN, IssueCode.BARE_AMPERSAND),
     *(IssueCode.HTML_ENTITY, IssueCode.UNBOUND_PREFIX, IssueCode.CONTROL_CHARACTER),
     IssueCode.NOT_WELL_FORMED,
@@ -74,7 +79,9 @@ def is_end(text: str, position: int, names: Iterable[str]) -> bool:
 def _write_markup_pattern(records: frozenset[str]) -> re.Pattern[str]:
     """Write the pattern of a record's tags, and of how markup without elements begins."""
     name = write_name(records)
-    return re.compile(rf"<(?:!--|\?|!\[CDATA\[|/({name})\s*+>|({name})(?=[\s/>]){ATTRIBUTES}(>)?)")
+    return re.compile(
+        rf"<(?:!--|\?|!\[CDATA\[|/({name})\s*+>|({name})(?=[\s/>]){ATTRIBUTES}(>)?)"
+    )
 
 
 def find_record(
@@ -86,7 +93,10 @@ def find_record(
     counted; those with another prefix are ignored. If its end tag is missing, it ends where the
     next one begins. `None` if that is not in the text yet. A long search yields empty lists.
     """
-    name, begin, depth, checked = "", 0, 0, 0
+    name = ""
+    begin = 0
+    depth = 0
+    checked = 0
     around: list[str] = []
     for tag in _find_tags(text, position, records):
         if tag is None:
@@ -100,9 +110,13 @@ def find_record(
                 break
             is_empty = tag[0].endswith("/>")
             if not name:
-                name, begin, checked = tag[2], tag.start(), position
+                name = tag[2]
+                begin = tag.start()
+                checked = position
             else:
-                if not _is_nested(text, checked, tag.start(), around, is_empty=is_empty):
+                if not _is_nested(
+                    text, checked, tag.start(), around, is_empty=is_empty
+                ):
                     return (begin, tag.start()), True
                 checked = tag.start()
             depth += not is_empty
@@ -111,7 +125,9 @@ def find_record(
     return None
 
 
-def _find_tags(text: str, position: int, records: frozenset[str]) -> Iterator[re.Match[str] | None]:
+def _find_tags(
+    text: str, position: int, records: frozenset[str]
+) -> Iterator[re.Match[str] | None]:
     """Yield the tags of records that nothing hides, and `None` for a pause in a long search."""
     markup = _write_markup_pattern(records)
     paused = position
@@ -129,7 +145,9 @@ def _find_tags(text: str, position: int, records: frozenset[str]) -> Iterator[re
             paused = position
 
 
-def _is_nested(text: str, start: int, end: int, around: list[str], *, is_empty: bool) -> bool:
+def _is_nested(
+    text: str, start: int, end: int, around: list[str], *, is_empty: bool
+) -> bool:
     """Return whether a tag with the record's name is inside a foreign element.
 
     Directly in the record, or in an element of the vocabulary, it begins another record; but not in
@@ -156,12 +174,16 @@ class XmlReader:
 
     finished = False
 
-    def __init__(self, stats: ReadStats, limits: Limits, prolog: Prolog, start: int) -> None:
+    def __init__(
+        self, stats: ReadStats, limits: Limits, prolog: Prolog, start: int
+    ) -> None:
         self.prolog = prolog
         self.format = prolog.format
         self._stats = stats
         self._limits = limits
-        self._decoder = IncrementalNewlineDecoder(_UTF_8("surrogateescape"), translate=True)
+        self._decoder = IncrementalNewlineDecoder(
+            _UTF_8("surrogateescape"), translate=True
+        )
         self._line = 1
         self._counted = 0
         """`_line` is the line of this place in `_pending`."""
@@ -170,7 +192,9 @@ class XmlReader:
         """Place in `_pending` where the unread text begins."""
         self._next_size = 0
         """Size that `_pending` must reach before it is searched again."""
-        self._context = RecordContext(stats, prolog.names, prolog.bases, limits.field_chars)
+        self._context = RecordContext(
+            stats, prolog.names, prolog.bases, limits.field_chars
+        )
         self._tree = TreeReader(prolog, limits)
         self._patterns = PatternReader(prolog, self._tree, limits)
         self._skip: list[re.Pattern[str]] = []
@@ -191,7 +215,9 @@ class XmlReader:
         self._drop_read()
         # a long record is not looked at again before it has doubled: so time is linear
         size = len(self._pending)
-        self._next_size = min(2 * size, self._limits.record_bytes) * (size > LONGEST_TRIED)
+        self._next_size = min(2 * size, self._limits.record_bytes) * (
+            size > LONGEST_TRIED
+        )
 
     def close(self, cut: IssueCode | None, data: bytes = b"") -> Iterator[Events]:
         """Read the last bytes, and report the missing parts of the document.
@@ -203,7 +229,9 @@ class XmlReader:
             self._pending = ""
         names = [*reversed(self.prolog.wrappers), self.prolog.root]
         if not is_end(self._pending, self._position, names):
-            yield from self._read_outside(len(self._pending), cut or IssueCode.TRUNCATED)
+            yield from self._read_outside(
+                len(self._pending), cut or IssueCode.TRUNCATED
+            )
         if not self._stats.records and not list_errors(self._stats.counts):
             self._add_once(IssueCode.EMPTY)
         deliver_pages(self._context.events, self._stats, self.prolog.pages)
@@ -214,13 +242,16 @@ class XmlReader:
     def _read_complete(self) -> Iterator[Events]:
         run: list[Span] = []
         position = self._position
-        while found := (yield from find_record(self._pending, position, self.prolog.records)):
+        while found := (
+            yield from find_record(self._pending, position, self.prolog.records)
+        ):
             record, is_cut = found
             if pass_nothing(self._pending, position) != record[0]:
                 yield from self._read_run(run)
                 yield from self._read_outside(record[0])
                 yield from self._read_common()  # names may mean something else
-                run, position = [], self._position
+                run = []
+                position = self._position
                 continue
             position = record[1]
             run += [] if is_cut else [record]
@@ -246,7 +277,9 @@ class XmlReader:
 
     def _read_common(self) -> Iterator[Events]:
         """Read as far as the pattern goes, and the odd records on the way by the tree."""
-        parts, end = self._patterns.read(self._pending, self._position, self._stats.sitemap)
+        parts, end = self._patterns.read(
+            self._pending, self._position, self._stats.sitemap
+        )
         for entries, odd in parts:
             self._stats.deliver(len(entries))
             yield entries
@@ -262,7 +295,8 @@ class XmlReader:
                 self._pending, run, line, is_odd=is_odd
             )
             yield from self._read_records(records)
-            self._position = run[len(records) - 1][1] if records else self._position
+            if records:
+                self._position = run[len(records) - 1][1]
             if is_refused:
                 yield from self._mend_record(run[len(records)])
             run = run[len(records) + is_refused :]
@@ -271,12 +305,18 @@ class XmlReader:
         document = self._tree.wrap(self._pending[slice(*span)])
         yield from self._mend(*span, is_sound=lambda: is_well_formed(document))
 
-    def _read_outside(self, end: int, why: IssueCode | None = None) -> Iterator[list[Event]]:
+    def _read_outside(
+        self, end: int, why: IssueCode | None = None
+    ) -> Iterator[list[Event]]:
         """Read text outside of whole records, up to a place; `why` is the cause of a cut."""
         text = self._pending[self._position : end]
         is_second = self.prolog.closed or (why and self.prolog.has_nested_root)
-        is_sound = is_second or self._tree.is_well_formed_around(text, is_tail=why is not None)
-        yield from self._mend(self._position, end, is_sound=lambda: bool(is_sound), why=why)
+        is_sound = is_second or self._tree.is_well_formed_around(
+            text, is_tail=why is not None
+        )
+        yield from self._mend(
+            self._position, end, is_sound=lambda: bool(is_sound), why=why
+        )
 
     def _mend(
         self,
@@ -292,7 +332,9 @@ class XmlReader:
         `why` is what may have cut the document, if it ends with the text. If it `is_part` of a
         longer one, what is open at its end is not read.
         """
-        said, text, line = self._count_faults(), self._pending[start:end], self._count_lines(start)
+        said = self._count_faults()
+        text = self._pending[start:end]
+        line = self._count_lines(start)
         mender = Mender(self.prolog, self._limits, text, line, self._add_once, why)
         for record in mender.read():
             yield from self._read_records([record] if record else [])
@@ -348,7 +390,8 @@ class XmlReader:
         It has a field for its URL, and no element of a foreign vocabulary around it: elements of
         generators and tools may be called `url`, too.
         """
-        names, namespaces = self.prolog.names, self.prolog.namespaces
+        names = self.prolog.names
+        namespaces = self.prolog.namespaces
         prefixes = {wrapper.rpartition(":")[0] for wrapper in self.prolog.wrappers}
         keys = {names.find_key(namespaces.get(prefix, prefix)) for prefix in prefixes}
         has_url = any(names[child.tag].tag in _URL_FIELDS for child in record.element)
@@ -362,12 +405,15 @@ class XmlReader:
     def _shorten(self) -> Iterator[list[Event]]:
         """Read the records of a text that is too long; drop one that is by itself."""
         yield []  # all of it was searched just now, and is once more
-        start, size = self._position, len(self._pending)
+        start = self._position
+        size = len(self._pending)
         markup = _write_markup_pattern(self.prolog.records).search(self._pending, start)
         closing = CLOSINGS.get(markup[0]) if markup else None
         if not markup or (closing and self._pending.find(closing, markup.end()) < 0):
             self._skip += [re.compile(re.escape(closing))] if closing else []
-            self._position = max(markup.end() if markup else start, size - _LONGEST_MARK)
+            self._position = max(
+                markup.end() if markup else start, size - _LONGEST_MARK
+            )
             return
         mender = yield from self._mend(start, size, is_part=True)
         self._position += mender.end
@@ -376,17 +422,25 @@ class XmlReader:
         self._skip += [re.compile(re.escape(mender.closing))] if mender.closing else []
         if mender.opened:
             name = write_name(self.prolog.records)
-            self._skip.append(re.compile(rf"</{name}(?:\s*+>|(?=\s))"))  # blanks may flood it
-            code, line = IssueCode.RECORD_TOO_LONG, self._count_lines(start)
+            self._skip.append(
+                re.compile(rf"</{name}(?:\s*+>|(?=\s))")
+            )  # blanks may flood it
+            code = IssueCode.RECORD_TOO_LONG
+            line = self._count_lines(start)
             self._stats.drop_record(self._context.events, code, line=line)
             yield self._context.take_events()
-        self._position = max(start, self._pending.rfind("<", start))  # an end tag, perhaps
+        self._position = max(
+            start, self._pending.rfind("<", start)
+        )  # an end tag, perhaps
 
     def _has_skipped(self) -> bool:
         """Skip a record that is too long; return whether its end has been reached."""
         while self._skip:
             found = self._skip[0].search(self._pending)
-            self._position = found.end() if found else max(0, len(self._pending) - _LONGEST_MARK)
+            if found:
+                self._position = found.end()
+            else:
+                self._position = max(0, len(self._pending) - _LONGEST_MARK)
             self._drop_read()
             if not found:
                 return False
@@ -397,10 +451,14 @@ class XmlReader:
 @lru_cache(maxsize=64)
 def _start_patterns(prolog: Prolog, limits: Limits) -> PatternReader:
     """Start the reader of the records of all documents that begin alike."""
-    return PatternReader(prolog, TreeReader(prolog, limits), limits)  # learns their looks alone
+    return PatternReader(
+        prolog, TreeReader(prolog, limits), limits
+    )  # learns their looks alone
 
 
-def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, Events] | None:
+def read_whole(
+    data: bytes, stats: ReadStats, limits: Limits
+) -> tuple[Format, Events] | None:
     """Return format and entries of a whole document; `None` if it is not all common.
 
     Most documents are small, and what this leaves out takes twice as long as their records.
@@ -416,7 +474,9 @@ def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, E
     parts, end = _start_patterns(prolog, limits).read(text, start, stats.sitemap)
     if len(parts) != 1 or parts[0][1]:
         return None
-    is_bare = text[end:].strip(" \t\r\n") == f"</{prolog.root}>"  # without comments: mostly
+    is_bare = (
+        text[end:].strip(" \t\r\n") == f"</{prolog.root}>"
+    )  # without comments: mostly
     if not (is_bare or is_end(text, end, [prolog.root])):
         return None
     entries = parts[0][0]

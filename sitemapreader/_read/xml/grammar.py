@@ -62,7 +62,9 @@ class Grammar:
     def quoted(self, values: dict[str, str]) -> str:
         """Write attributes in any order, each once, by the patterns of their values."""
         names = [self.once(f'{name}="', value, '"') for name, value in values.items()]
-        return _repeat([f"{_BLANK}++{_any_of(names)}"]) + _GAP if names else ""
+        if names:
+            return _repeat([f"{_BLANK}++{_any_of(names)}"]) + _GAP
+        return ""
 
     def run(self, start: str) -> str:
         """Write a run of tags whose names begin alike, with the text between them."""
@@ -93,8 +95,12 @@ def write_record_pattern(
     record = prefix + RECORD_OF[format_]
     fields = [grammar.field(prefix + tag) for tag in PROTOCOL_FIELDS]
     parts = [f"<{_any_of(fields)}", *(grammar.run(f"{each}:") for each in runs)]
-    parts.append(grammar.run(f"{_any_of([*others])}:") if others else grammar.once("(?!)", ""))
-    common = f"<{record}{_GAP}>{_GAP}{_repeat([*parts, COMMENT + _GAP])}</{record}{_GAP}>"
+    parts.append(
+        grammar.run(f"{_any_of([*others])}:") if others else grammar.once("(?!)", "")
+    )
+    common = (
+        f"<{record}{_GAP}>{_GAP}{_repeat([*parts, COMMENT + _GAP])}</{record}{_GAP}>"
+    )
     names = "|".join(RECORD_OF.values())
     inside = [
         "[^<]++",
@@ -107,7 +113,9 @@ def write_record_pattern(
 
 
 @lru_cache(maxsize=64)
-def write_alike_pattern(format_: Format, prefix: str, places: tuple[int, ...]) -> re.Pattern[str]:
+def write_alike_pattern(
+    format_: Format, prefix: str, places: tuple[int, ...]
+) -> re.Pattern[str]:
     """Write the pattern of records that hold exactly these fields, in this order.
 
     It takes half the time of the pattern for any order. Groups: the fields, and the rest.
@@ -130,12 +138,15 @@ _URL = rf"https?://\w{_URL_CHARACTERS}(?>(?:&(?:amp|apos|quot|#0*+3[89]);{_URL_C
 @lru_cache(maxsize=64)
 def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
     """Write the pattern of extension elements that can be read later without an Issue."""
-    grammar, start = Grammar(), f"<{prefix}:"
+    grammar = Grammar()
+    start = f"<{prefix}:"
     if key == XHTML:
         values = {"rel": "(?ai:alternate)", "href": _URL}
         attributes = grammar.quoted(dict.fromkeys(_LINK_ATTRIBUTES, _QUOTED) | values)
         has_href = f"(?({1 + _LINK_ATTRIBUTES.index('href')})|(?!))"
-        return re.compile(f"{start}link{attributes}{has_href}(?:/>|></{prefix}:link>){_GAP}")
+        return re.compile(
+            f"{start}link{attributes}{has_href}(?:/>|></{prefix}:link>){_GAP}"
+        )
     extension = EXTENSIONS[key]
     end_tag = f"</{prefix}:{extension.tag}>{_GAP}"
     fields = []
@@ -145,9 +156,13 @@ def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
             for field in extension.by_tag.values()
             if field.inside == name
         ]
-        fields.append(f"{name}>{_GAP}{_repeat([start + _any_of(inner)])}</{prefix}:{name}>{_GAP}")
+        fields.append(
+            f"{name}>{_GAP}{_repeat([start + _any_of(inner)])}</{prefix}:{name}>{_GAP}"
+        )
     fields += [
-        _write_clean_field(grammar, field, prefix, is_required=field.name == extension.required)
+        _write_clean_field(
+            grammar, field, prefix, is_required=field.name == extension.required
+        )
         for field in extension.by_tag.values()
         if not (field.build or field.inside)
     ]
@@ -166,14 +181,21 @@ def _write_clean_field(
 ) -> str:
     """Write a field, empty or not, behind the prefix of its start tag."""
     values = CERTAIN_TEXTS | {take_text: _QUOTED, take_url: f"(?:{_URL})?"}
-    start = field.tag + grammar.quoted({name: values[parse] for name, _, parse in field.attributes})
+    start = field.tag + grammar.quoted(
+        {name: values[parse] for name, _, parse in field.attributes}
+    )
     if field.parse is take_url:
-        section = rf"<!\[CDATA\[{_GAP}https?://\w(?:&|{_URL_CHARACTERS[:-2]})*+{_GAP}\]\]>"
+        section = (
+            rf"<!\[CDATA\[{_GAP}https?://\w(?:&|{_URL_CHARACTERS[:-2]})*+{_GAP}\]\]>"
+        )
         text = f"{_GAP}(?:(?:{section}|{_URL}){_GAP}){'' if is_required else '?'}"
     elif field.parse is take_text:
         text = _TEXT
     else:
         text = f"{_GAP}(?>(?:(?:{CERTAIN_TEXTS[field.parse]}){_GAP})?)"
     end = f"</{prefix}:{field.tag}>{_GAP}"
-    written = f">{text}{end}" if field.many else grammar.once(">", text, end)
+    if field.many:
+        written = f">{text}{end}"
+    else:
+        written = grammar.once(">", text, end)
     return f"{start}(?:{written}|{_GAP}/>{_GAP})"

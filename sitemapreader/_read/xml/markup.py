@@ -20,7 +20,8 @@ _LOST = "\ufffd"
 
 ATTRIBUTES = r"""[^<>"']*+(?>(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*)"""
 """Everything between the name of a tag and its `>`, if all quotes are closed."""
-COMMENT_START, COMMENT_END = "<!--", "-->"
+COMMENT_START = "<!--"
+COMMENT_END = "-->"
 SECTION_START = "<![CDATA["
 CLOSINGS = {COMMENT_START: COMMENT_END, "<?": "?>", SECTION_START: "]]>"}
 """Markup that holds no elements: how it begins, how it ends."""
@@ -38,7 +39,9 @@ COMMENT = "<!--[^-]*+(?>(?:-(?!-)[^-]*+)*)-->"
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 BLANKS = re.compile(r"[ \t\r\n]*+")
 _SECTION = re.compile(rf"<!\[CDATA\[({_CONTENT})(?:\]\]>|\Z)")
-_HIDDEN = re.compile(rf"<!(?:\[CDATA\[({_CONTENT})(?:\]\]>|\Z)|{COMMENT.removeprefix('<!')})")
+_HIDDEN = re.compile(
+    rf"<!(?:\[CDATA\[({_CONTENT})(?:\]\]>|\Z)|{COMMENT.removeprefix('<!')})"
+)
 """A section, whose text is the group, or a comment; one literal beginning makes it fast.
 
 A section that is not closed goes to the end, so that time is linear.
@@ -93,14 +96,21 @@ def are_sound(text: str) -> bool:
         # looked for in two steps: it is a twentieth of the time of a plain list
         if ("[" in text and SECTION_START in text) or ("]" in text and "]]>" in text):
             return False
-    return "&" not in text or not ODD_REFERENCE.search(text)  # found a hundred times as fast
+    return "&" not in text or not ODD_REFERENCE.search(
+        text
+    )  # found a hundred times as fast
 
 
 def decode_many(texts: Iterable[str]) -> list[str]:
     """Decode texts that `are_sound`."""
     joined = "\0".join(texts)  # which stands in no text of XML
-    pieces = _SECTION.split(joined) if "<" in joined else [joined]
-    pieces[::2] = map(_resolve_sound, pieces[::2])  # every other one is what a section holds
+    if "<" in joined:
+        pieces = _SECTION.split(joined)
+    else:
+        pieces = [joined]
+    pieces[::2] = map(
+        _resolve_sound, pieces[::2]
+    )  # every other one is what a section holds
     return "".join(pieces).split("\0")
 
 
@@ -121,7 +131,9 @@ def is_well_formed(text: str, *, in_namespaces: bool = True) -> bool:
 
     A DOCTYPE may stand behind its first tag only, where it is none. Of very many tags, it is.
     """
-    if text.count("<") > _MANY_TAGS:  # SECURITY: a parser takes 160 bytes for each that is open
+    if (
+        text.count("<") > _MANY_TAGS
+    ):  # SECURITY: a parser takes 160 bytes for each that is open
         return True
     try:
         # The separator must be a character that no namespace may have
@@ -162,13 +174,17 @@ def unescape(text: str, repairs: set[IssueCode]) -> str:
     Control characters are removed. The codes of what was repaired are added to `repairs`.
     """
     text = remove_controls(text, repairs)
-    return _REFERENCE.sub(partial(resolve_reference, repairs), text) if "&" in text else text
+    if "&" in text:
+        return _REFERENCE.sub(partial(resolve_reference, repairs), text)
+    return text
 
 
 def _read_code(number: str) -> int:
     """Read the number of a reference, `#55356` or `#xD83C`."""
     digits = number[1:].lower()
-    return int(digits[1:], 16) if digits[0] == "x" else int(digits)
+    if digits[0] == "x":
+        return int(digits[1:], 16)
+    return int(digits)
 
 
 def resolve_reference(repairs: set[IssueCode], match: re.Match[str]) -> str:
@@ -185,11 +201,16 @@ def resolve_reference(repairs: set[IssueCode], match: re.Match[str]) -> str:
             repairs.add(IssueCode.HTML_ENTITY)
             return html5[f"{name};"]
     elif match["decimal"] or match["hex"]:
-        code = int(match["decimal"]) if match["decimal"] else int(match["hex"], 16)
+        if match["decimal"]:
+            code = int(match["decimal"])
+        else:
+            code = int(match["hex"], 16)
         if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
             return _LOST
         one = chr(code)
-        return one if one.isprintable() else remove_controls(one, repairs)
+        if one.isprintable():
+            return one
+        return remove_controls(one, repairs)
     repairs.add(IssueCode.BARE_AMPERSAND)
     return match[0]
 
@@ -215,7 +236,10 @@ _ATTRIBUTE = re.compile(
 _PREFIX = re.compile(r"xmlns(?::(?!xml(?:ns)?\Z)([^\W\d][\w.\xb7-]*+))?")
 NORMAL_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
 """XML 1.0, section 3.3.3: how blanks in an attribute's value are read."""
-_RESERVED_URIS = ("http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/")
+_RESERVED_URIS = (
+    "http://www.w3.org/XML/1998/namespace",
+    "http://www.w3.org/2000/xmlns/",
+)
 """Namespaces in XML, section 3: no other prefix may be bound to them, which no parser takes."""
 
 
@@ -258,6 +282,8 @@ def find_namespaces(attributes: Mapping[str, str]) -> dict[str, str]:
             # SECURITY: the name of each element is made with its namespace
             uri = value[: MAX_NAMESPACE_CHARS + 1]
             prefix = match[1] or ""
-            if not prefix or (uri and (prefix.isascii() or is_well_formed(f"<{prefix}/>"))):
+            if not prefix or (
+                uri and (prefix.isascii() or is_well_formed(f"<{prefix}/>"))
+            ):
                 bound[prefix] = uri.replace("}", "%7D")  # which ends it there
     return bound

@@ -75,7 +75,9 @@ class _Open(NamedTuple):
 
 
 def _make_builder() -> TreeBuilder:
-    return TreeBuilder(insert_comments=True, insert_pis=True, pi_factory=make_instruction)
+    return TreeBuilder(
+        insert_comments=True, insert_pis=True, pi_factory=make_instruction
+    )
 
 
 @attrs.define
@@ -113,14 +115,22 @@ class Mender:
     @property
     def end(self) -> int:
         """The place where the unread text begins."""
-        return self._begin if self.opened else self._passed
+        if self.opened:
+            return self._begin
+        return self._passed
 
     def read(self) -> Iterator[Record | None]:
         """Yield the records, and `None` for pauses."""
-        position, pause, last = 0, _STEP_CHARS, self._text.rfind("<")
+        position = 0
+        pause = _STEP_CHARS
+        last = self._text.rfind("<")
         while (token := _TOKEN.match(self._text, position)) and token[0]:
             position = token.end()
-            if self.opened and token.start() == last and _PARTIAL_TAG.match(self._text, last):
+            if (
+                self.opened
+                and token.start() == last
+                and _PARTIAL_TAG.match(self._text, last)
+            ):
                 break
             if token["section"]:
                 position = self._pass_over(token[0], position)
@@ -130,7 +140,10 @@ class Mender:
                 self._close(token)
             else:
                 self._start(token)
-            self._passed = self._passed if self.closing else position
+            if self.closing:
+                self._passed = self._passed
+            else:
+                self._passed = position
             yield from self._finished
             self._finished.clear()
             if position > pause:
@@ -140,18 +153,24 @@ class Mender:
     # -- start tags
 
     def _start(self, token: re.Match[str]) -> None:
-        prolog, tag = self._prolog, _get_tag(token)
+        prolog = self._prolog
+        tag = _get_tag(token)
         is_left_out = self._error and self.opened and tag not in prolog.records
         if self._repair_missing_end(tag, token) or is_left_out:
             return
         repairs = set[IssueCode]()
         raw = _replace_bad_bytes(token["attributes"], repairs)
-        attributes = read_attributes(raw, repairs, self._limits.attributes + MAX_NAMESPACES)
-        bound, is_empty = find_namespaces(attributes), raw.endswith("/")
+        attributes = read_attributes(
+            raw, repairs, self._limits.attributes + MAX_NAMESPACES
+        )
+        bound = find_namespaces(attributes)
+        is_empty = raw.endswith("/")
         if (
             (self.opened and tag in prolog.records)
             and (len(self.opened) == 1 or not is_empty)
-            and self._is_record(self._find_name(token["name"], self._bind(bound), set()))
+            and self._is_record(
+                self._find_name(token["name"], self._bind(bound), set())
+            )
         ):
             self._finish(IssueCode.MISMATCHED_TAG)
         namespaces = self._bind(bound)
@@ -161,10 +180,14 @@ class Mender:
                 around = self._prolog.names[expand_name(name.uri, record)]
                 self._open_element(around, {}, prolog.namespaces, token.start())
                 repairs.add(IssueCode.MISMATCHED_TAG)
-            elif not (name.own in prolog.records or prolog.is_foreign_record(name, repairs)):
+            elif not (
+                name.own in prolog.records or prolog.is_foreign_record(name, repairs)
+            ):
                 if tag not in ROOTS and not bound:
                     self._note_trailing(token)
-                prolog.open_around(token["name"], name, attributes, bound, is_empty=is_empty)
+                prolog.open_around(
+                    token["name"], name, attributes, bound, is_empty=is_empty
+                )
                 if tag in ROOTS:
                     self._note(IssueCode.NESTED_ROOT)
                     self._prolog.names.add_own(name.uri)
@@ -181,7 +204,10 @@ class Mender:
 
     def _repair_missing_end(self, tag: str, token: re.Match[str]) -> bool:
         """Close a field where another begins; return whether that was its end tag."""
-        above = self.opened[-1].tag if len(self.opened) > 1 else ""
+        if len(self.opened) > 1:
+            above = self.opened[-1].tag
+        else:
+            above = ""
         if above not in FIELDS or tag not in FIELDS:
             return False
         self._repairs.add(IssueCode.MISMATCHED_TAG)
@@ -189,7 +215,10 @@ class Mender:
         return above == tag and _NO_CONTENT.match(self._text, token.end()) is not None
 
     def _bind(self, bound: Mapping[str, str]) -> Mapping[str, str]:
-        around = self.opened[-1].namespaces if self.opened else self._prolog.namespaces
+        if self.opened:
+            around = self.opened[-1].namespaces
+        else:
+            around = self._prolog.namespaces
         return {**around, **bound} if bound else around
 
     def _find_name(
@@ -199,7 +228,9 @@ class Mender:
         uri = self._find_uri(prefix, namespaces, repairs)
         return self._prolog.names[expand_name(uri, local)]
 
-    def _find_uri(self, prefix: str, namespaces: Mapping[str, str], repairs: set[IssueCode]) -> str:
+    def _find_uri(
+        self, prefix: str, namespaces: Mapping[str, str], repairs: set[IssueCode]
+    ) -> str:
         """Return the URI of a prefix: by convention, if nothing declares it."""
         if prefix in namespaces or not prefix:
             return namespaces.get(prefix, "")
@@ -210,7 +241,8 @@ class Mender:
     # -- end tags
 
     def _close(self, token: re.Match[str]) -> None:
-        prolog, tag = self._prolog, _get_tag(token)
+        prolog = self._prolog
+        tag = _get_tag(token)
         tags = [element.tag for element in self.opened]
         if tag in tags:
             above = tags[::-1].index(tag)
@@ -237,16 +269,27 @@ class Mender:
     # -- the tree
 
     def _open_element(
-        self, name: Name, attributes: dict[str, str], namespaces: Mapping[str, str], position: int
+        self,
+        name: Name,
+        attributes: dict[str, str],
+        namespaces: Mapping[str, str],
+        position: int,
     ) -> None:
         self._line += self._text.count("\n", self._counted, position)
         self._counted = position
         if not self.opened:
-            self._begin, self._error, self._repairs, self._lines = position, None, set(), {}
+            self._begin, self._error, self._repairs, self._lines = (
+                position,
+                None,
+                set(),
+                {},
+            )
         if len(self.opened) >= self._limits.record_depth:
             self._error = self._error or IssueCode.TOO_DEEP
         if self._count():
-            split = ((each.rpartition(":"), value) for each, value in attributes.items())
+            split = (
+                (each.rpartition(":"), value) for each, value in attributes.items()
+            )
             expanded = {
                 expand_name(
                     prefix and self._find_uri(prefix, namespaces, self._repairs), local
@@ -315,7 +358,9 @@ class Mender:
         else:
             self._note_trailing(token)
 
-    def _add_text(self, text: str, decode: Callable[[str, set[IssueCode]], str]) -> None:
+    def _add_text(
+        self, text: str, decode: Callable[[str, set[IssueCode]], str]
+    ) -> None:
         text = _replace_bad_bytes(text, self._repairs)
         if self.opened and (decoded := decode(text, self._repairs)):
             self._builder.data(decoded)
@@ -331,7 +376,10 @@ class Mender:
         closing = self._find(_CLOSINGS[begin], start)
         self.closing = "" if closing else CLOSINGS[begin]
         if begin == SECTION_START:
-            content_end, end = closing.span() if closing else (len(self._text),) * 2
+            if closing:
+                content_end, end = closing.span()
+            else:
+                content_end, end = (len(self._text),) * 2
             if self._is_unclosed(start, closing):
                 content_end = end = self._find_end(begin, start)
                 self.closing = ""
@@ -344,7 +392,8 @@ class Mender:
             return closing.end()
         end = self._find_end(begin, start)
         if end < len(self._text):
-            self.closing, self.is_odd = "", True
+            self.closing = ""
+            self.is_odd = True
         return end
 
     def _is_unclosed(self, start: int, closing: re.Match[str] | None) -> bool:
@@ -353,12 +402,17 @@ class Mender:
         Outside of all records: because an end tag follows that closes nothing, or the root ends.
         """
         end = closing.start() if closing else len(self._text)
-        if self._text.endswith("]]>", 0, start - len(SECTION_START)):  # what goes on was closed
+        if self._text.endswith(
+            "]]>", 0, start - len(SECTION_START)
+        ):  # what goes on was closed
             return False
         if self.opened:
             tag = self._find(write_tag_pattern(self._prolog.records), start)
             return tag is not None and tag.start() < end and tag[0].startswith("</")
-        name = _NEXT_END.match(self._text, end) if closing else self._find(_ROOT_END, start)
+        if closing:
+            name = _NEXT_END.match(self._text, end)
+        else:
+            name = self._find(_ROOT_END, start)
         known = (self._prolog.root, *self._prolog.wrappers)
         return name is not None and not (closing and name[1] in known)
 
@@ -371,8 +425,12 @@ class Mender:
         following = self._find(_TAG_BEGIN, start)
         if begin == COMMENT_START:
             is_whole = self._find(_ROOT_END, start)
-            following = is_whole and self._find(write_tag_pattern(self._prolog.records), start)
-        return following.start() if following else len(self._text)
+            following = is_whole and self._find(
+                write_tag_pattern(self._prolog.records), start
+            )
+        if following:
+            return following.start()
+        return len(self._text)
 
     def _find(self, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
         """Find a pattern; calls with growing positions pass the text only once."""

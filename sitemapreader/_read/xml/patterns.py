@@ -47,7 +47,14 @@ from sitemapreader._read.xml.markup import (
 )
 from sitemapreader._read.xml.tree import parse_element
 from sitemapreader._types.dates import parse_column, parse_lastmod
-from sitemapreader._types.models import Event, Format, SitemapEntry, UrlEntry, Via, leave_unread
+from sitemapreader._types.models import (
+    Event,
+    Format,
+    SitemapEntry,
+    UrlEntry,
+    Via,
+    leave_unread,
+)
 from sitemapreader._types.options import PATTERNS
 from sitemapreader._types.rows import EntryColumns, Events
 from sitemapreader._types.urls import PLAIN_URL, are_clean_urls
@@ -68,13 +75,20 @@ if TYPE_CHECKING:
 
 _FIELDS = len(PROTOCOL_FIELDS)
 """Groups of the record pattern that are fields of the protocol."""
-_FEW_RECORDS, _LONG_CHARS = 30, 4_096
+_FEW_RECORDS = 30
+_LONG_CHARS = 4_096
 """Records, and characters of text, from which it pays to learn how records look."""
 LONGEST_TRIED = 65_536
 """No pattern is tried on longer texts: on nested ones it takes 200 bytes a byte."""
-_LEAST = {"attributes": 8, "record_depth": 32, "record_elements": 8_192, "field_chars": 65_536}
+_LEAST = {
+    "attributes": 8,
+    "record_depth": 32,
+    "record_elements": 8_192,
+    "field_chars": 65_536,
+}
 """Limits below which the tree reads, which keeps them; a text has no more elements."""
-_MAX_PREFIX_CHARS, _MAX_PREFIXES_CHARS = 64, 500
+_MAX_PREFIX_CHARS = 64
+_MAX_PREFIXES_CHARS = 500
 """Limits for one prefix, and for all: each stands in a pattern up to 15 times."""
 _MOST_CHANGES = 8
 """Limit for changes of the names' meanings in one document; each takes new patterns, in 15 ms."""
@@ -119,7 +133,9 @@ class PatternReader:
             spans = _find_spans(pattern, text, start, end)
             if not is_sound:
                 whole = (are_sound(text[slice(*span)]) for span in spans)
-                odd.update(place for place, is_whole in enumerate(whole) if not is_whole)
+                odd.update(
+                    place for place, is_whole in enumerate(whole) if not is_whole
+                )
             found = [_blank(column, odd) for column in found]
         columns = Columns(read)
         entries = self._make_entries(words, columns, found, sitemap)
@@ -149,7 +165,9 @@ class PatternReader:
             del rows[-1]
         others: Texts = list(zip(*rows, strict=True))
         others = others[:-2] or [()] * (pattern.groups - 2)
-        return [[*a, *b] for a, b in zip(found, others, strict=True)] if found else others, rest
+        return [
+            [*a, *b] for a, b in zip(found, others, strict=True)
+        ] if found else others, rest
 
     def _learn_alike(
         self, words: Words, text: str, start: int
@@ -169,13 +187,16 @@ class PatternReader:
 
     def _find_words(self) -> Words | None:
         """Return the meanings of names here, if records can be read by a pattern."""
-        prolog, own_uris = self._prolog, self._prolog.names.own_uris
+        prolog = self._prolog
+        own_uris = self._prolog.names.own_uris
         known = prolog.namespaces, own_uris
         if known != self._known:
             self._known = known
             self._alike = self._words = self._context = None
             self._changes += 1
-            is_low = any(getattr(self._limits, name) < least for name, least in _LEAST.items())
+            is_low = any(
+                getattr(self._limits, name) < least for name, least in _LEAST.items()
+            )
             is_read = PATTERNS and prolog.format.is_protocol and not is_low
             if is_read and self._changes <= _MOST_CHANGES:
                 pairs = tuple(prolog.namespaces.items())
@@ -184,17 +205,27 @@ class PatternReader:
 
     # -- entries
 
-    def _make_entries(self, words: Words, columns: Columns, found: Texts, sitemap: str) -> Events:
-        locs, lastmods = columns.texts(found[0]) or found[0], columns.texts(found[1])
+    def _make_entries(
+        self, words: Words, columns: Columns, found: Texts, sitemap: str
+    ) -> Events:
+        locs = columns.texts(found[0]) or found[0]
+        lastmods = columns.texts(found[1])
         columns.check_locs(locs)
         moments = columns.values(lastmods, parse_lastmod)
-        written = (lastmods if all(lastmods) else [text or None for text in lastmods]) or None
+        written = (
+            lastmods if all(lastmods) else [text or None for text in lastmods]
+        ) or None
         sitemaps = [sitemap] * len(locs)
         runs = found[_FIELDS:-1]
         if self._prolog.format is Format.INDEX:
             columns.blame(map(any, zip(*runs, strict=True)))
-            none, vias = repeat(None), repeat(Via.INDEX)
-            return list(map(SitemapEntry, locs, moments or none, vias, sitemaps, written or none))
+            none = repeat(None)
+            vias = repeat(Via.INDEX)
+            return list(
+                map(
+                    SitemapEntry, locs, moments or none, vias, sitemaps, written or none
+                )
+            )
         changefreqs = columns.values(columns.texts(found[2]), parse_changefreq)
         priorities = columns.values(columns.texts(found[3]), parse_priority)
         plain = EntryColumns(locs, sitemaps, moments, changefreqs, priorities, written)
@@ -209,15 +240,21 @@ class PatternReader:
     ) -> None:
         """Leave elements of extensions unread until their first use, if all are clean."""
         for (prefix, key), run in zip(words.keys.items(), runs[:-1], strict=True):
-            columns.check_runs(run, partial(_are_clean, write_clean_pattern(key, prefix)))
+            columns.check_runs(
+                run, partial(_are_clean, write_clean_pattern(key, prefix))
+            )
         columns.check_runs(runs[-1], self._are_extras)
         if self._context is None:
             names = Names(self._prolog.names.own_uris, self._prolog.format)
-            self._context = RecordContext(ReadStats(), names, [], self._limits.field_chars)
+            self._context = RecordContext(
+                ReadStats(), names, [], self._limits.field_chars
+            )
             self._context.record = Record(Element(""), lambda _: None)
         start_tag = self._tree.start_tag
         texts = list(map("".join, zip(*runs, strict=True)))
-        unread = map(UnreadParts, repeat(self._context), repeat(start_tag), filter(None, texts))
+        unread = map(
+            UnreadParts, repeat(self._context), repeat(start_tag), filter(None, texts)
+        )
         leave_unread(list(compress(entries, texts)), unread)
 
     def _are_extras(self, runs: list[str]) -> bool:
@@ -244,7 +281,10 @@ class Words:
 
 @lru_cache(maxsize=64)
 def _learn_words(
-    format_: Format, root: str, namespaces: tuple[tuple[str, str], ...], own_uris: frozenset[str]
+    format_: Format,
+    root: str,
+    namespaces: tuple[tuple[str, str], ...],
+    own_uris: frozenset[str],
 ) -> Words | None:
     """Learn the prefixes of the document's own vocabulary and of the extensions."""
     names = Names(own_uris, format_)
@@ -252,11 +292,16 @@ def _learn_words(
         prefix: names.find_key(uri)
         for prefix, uri in namespaces
         # SECURITY: patterns have the prefix in them many times, and are kept in a cache
-        if (len(prefix) <= _MAX_PREFIX_CHARS and prefix.replace("-", "").isalnum()) or not prefix
+        if (len(prefix) <= _MAX_PREFIX_CHARS and prefix.replace("-", "").isalnum())
+        or not prefix
     }
     own = root.rpartition(":")[0]
     is_known = own in keys or not own
-    if keys.get(own, OWN) != OWN or not is_known or sum(map(len, keys)) > _MAX_PREFIXES_CHARS:
+    if (
+        keys.get(own, OWN) != OWN
+        or not is_known
+        or sum(map(len, keys)) > _MAX_PREFIXES_CHARS
+    ):
         return None
     prefixes = {key: prefix for prefix, key in reversed(keys.items()) if prefix}
     runs = {prefixes[key]: key for key in RUNS if key in prefixes}
@@ -278,7 +323,9 @@ class UnreadParts:
     def read(self) -> dict[str, Any]:
         """Return the value of each attribute of the entry that depends on them."""
         names = self.context.names
-        parts = [(names[part.tag], part) for part in parse_element(self.start_tag, self.text)]
+        parts = [
+            (names[part.tag], part) for part in parse_element(self.start_tag, self.text)
+        ]
         return read_parts(self.context, parts, "")
 
 
@@ -304,9 +351,14 @@ class Columns:
         if not is_whole:
             self.blame(not loc for loc in locs)
         if not are_clean_urls(locs if is_whole else list(filter(None, locs))):
-            self.blame(not PLAIN_URL.fullmatch(loc) and not are_clean_urls([loc]) for loc in locs)
+            self.blame(
+                not PLAIN_URL.fullmatch(loc) and not are_clean_urls([loc])
+                for loc in locs
+            )
 
-    def check_runs(self, runs: Sequence[str], are_clean: Callable[[list[str]], bool]) -> None:
+    def check_runs(
+        self, runs: Sequence[str], are_clean: Callable[[list[str]], bool]
+    ) -> None:
         """Mark the records with a run of elements that needs an Issue as odd."""
         filled = list(filter(None, runs))
         if filled and not are_clean(filled):
@@ -325,7 +377,8 @@ class Columns:
             values = list(map(known.get, texts))
         if not are_read:
             self.blame(
-                value is None and bool(text) for value, text in zip(values, texts, strict=True)
+                value is None and bool(text)
+                for value, text in zip(values, texts, strict=True)
             )
         return values
 
@@ -361,7 +414,9 @@ def _blank(column: Sequence[str], odd: set[int]) -> list[str]:
     return texts
 
 
-def _find_spans(pattern: re.Pattern[str], text: str, start: int, end: int) -> list[Span]:
+def _find_spans(
+    pattern: re.Pattern[str], text: str, start: int, end: int
+) -> list[Span]:
     """Return where records begin and end, with broken comments behind them."""
     spans = []
     for match in pattern.finditer(text, start, end):

@@ -69,7 +69,9 @@ _TOKEN = re.compile(
 )
 _MAX_CACHED_CHARS = 2_000
 _SAMPLE_CHARS = 80
-_COMMON = re.compile(r"\s{0,99}+(?>(?:<[?!][^<>]{0,1500}+>\s*+){0,9})<[a-z][^<>]{2,900}+>")
+_COMMON = re.compile(
+    r"\s{0,99}+(?>(?:<[?!][^<>]{0,1500}+>\s*+){0,9})<[a-z][^<>]{2,900}+>"
+)
 """Pattern of the prolog of most documents."""
 _SAYS_NOTHING = re.compile(
     r">(?<=[?-]>)[ \t\r\n]*+<"
@@ -121,7 +123,8 @@ class Prolog:
             self.is_window |= attributes.get("capability", "").strip() == "changelist"
         elif name.tag == "link" and name.key in (OWN, ATOM) and self.format.is_feed:
             for relation in find_page_relations(attributes):
-                base, href = attributes.get("xml:base", ""), attributes["href"].strip()
+                base = attributes.get("xml:base", "")
+                href = attributes["href"].strip()
                 self.pages.setdefault(relation, (*self.bases, base, href))
 
     def open_around(
@@ -159,7 +162,9 @@ class Prolog:
     def bind_namespaces(self, bound: dict[str, str]) -> None:
         """Bind prefixes for all that follows."""
         namespaces = self.namespaces.copy()
-        room = MAX_NAMESPACES_CHARS - sum(len(each) for both in namespaces.items() for each in both)
+        room = MAX_NAMESPACES_CHARS - sum(
+            len(each) for both in namespaces.items() for each in both
+        )
         for prefix, uri in bound.items():
             size = len(prefix) + len(uri)
             is_short = size <= min(room, MAX_NAMESPACE_CHARS)
@@ -177,15 +182,22 @@ class Prolog:
         """
         if name.own or name.tag not in self.records:
             return False
-        is_expected = name.tag == RECORD_OF.get(self.format) or IssueCode.UNBOUND_PREFIX in repairs
-        return name.key == XHTML or (name.key not in NAMESPACES.values() and is_expected)
+        is_expected = (
+            name.tag == RECORD_OF.get(self.format)
+            or IssueCode.UNBOUND_PREFIX in repairs
+        )
+        return name.key == XHTML or (
+            name.key not in NAMESPACES.values() and is_expected
+        )
 
 
 class NotXmlError(Exception):
     """A document in no XML format, or refused: the code of why, and a value."""
 
 
-def read_prolog(events: list[Event], stats: ReadStats, first: bytes) -> tuple[Prolog, int]:
+def read_prolog(
+    events: list[Event], stats: ReadStats, first: bytes
+) -> tuple[Prolog, int]:
     """Return the prolog that a first block holds, and where the content begins.
 
     Bytes that are not UTF-8, and ends of lines, count as one character each. Raises NotXmlError.
@@ -201,8 +213,12 @@ def read_prolog(events: list[Event], stats: ReadStats, first: bytes) -> tuple[Pr
 
 def _read_any(events: list[Event], stats: ReadStats, data: str) -> tuple[Prolog, int]:
     """Return the prolog of a document that may begin with anything."""
-    position = junk_end = 0  # where text ends that stands before the root, outside of comments
-    first_tag, passed, doctype = "", "", None
+    position = junk_end = (
+        0  # where text ends that stands before the root, outside of comments
+    )
+    first_tag = ""
+    passed = ""
+    doctype = None
     while (token := _TOKEN.search(data, position)) and not token["begun"]:
         if data[position : token.start()].strip(" \t\r\n"):  # XML's blanks alone
             junk_end = token.start()
@@ -218,12 +234,21 @@ def _read_any(events: list[Event], stats: ReadStats, data: str) -> tuple[Prolog,
         elif name := replace_bad_bytes(token[1] or ""):
             root = name.rpartition(":")[2].lower()
             if root in ROOTS or (root in ROOTLESS and not first_tag):
-                _note_head(events, stats, data, token.start() if first_tag else junk_end, doctype)
+                _note_head(
+                    events,
+                    stats,
+                    data,
+                    token.start() if first_tag else junk_end,
+                    doctype,
+                )
                 return _open(events, stats, passed, name, root, token)
             first_tag = first_tag or root
             if first_tag in _HTML or doctype == "html":
                 raise NotXmlError(IssueCode.HTML_NOT_SITEMAP, f"<{name}>")
-    code = IssueCode.HTML_NOT_SITEMAP if doctype == "html" else IssueCode.NOT_A_SITEMAP
+    if doctype == "html":
+        code = IssueCode.HTML_NOT_SITEMAP
+    else:
+        code = IssueCode.NOT_A_SITEMAP
     sample = replace_bad_bytes(data[:_SAMPLE_CHARS])
     raise NotXmlError(code, f"<{first_tag}>" if first_tag else sample)
 
@@ -235,7 +260,9 @@ def read_common_prolog(text: str) -> tuple[Prolog, int] | None:
     """
     if not (head := _COMMON.match(text, 0, _MAX_CACHED_CHARS)):
         return None
-    prolog = _read_common(_SAYS_NOTHING.sub("", head[0]) if head[0].count("<") > 2 else head[0])
+    prolog = _read_common(
+        _SAYS_NOTHING.sub("", head[0]) if head[0].count("<") > 2 else head[0]
+    )
     return (prolog, head.end()) if prolog else None
 
 
@@ -247,7 +274,9 @@ def _read_common(head: str) -> Prolog | None:
         prolog, end = _read_any(issues, ReadStats(), head)
     except NotXmlError:
         return None
-    return prolog if end == len(head) and not (issues or is_other) else None
+    if end == len(head) and not (issues or is_other):
+        return prolog
+    return None
 
 
 def _note_head(
@@ -258,21 +287,31 @@ def _note_head(
     if not end and data.startswith(("<?xml ", "<?xml\n"), start):  # at the very first
         end = start
     if end:
-        stats.add_issue_once(events, IssueCode.LEADING_BYTES, value=replace_bad_bytes(data[:end]))
+        stats.add_issue_once(
+            events, IssueCode.LEADING_BYTES, value=replace_bad_bytes(data[:end])
+        )
     if doctype is not None:
         stats.add_issue_once(events, IssueCode.DOCTYPE, value=doctype)
 
 
 def _open(
-    events: list[Event], stats: ReadStats, passed: str, name: str, root: str, tag: re.Match[str]
+    events: list[Event],
+    stats: ReadStats,
+    passed: str,
+    name: str,
+    root: str,
+    tag: re.Match[str],
 ) -> tuple[Prolog, int]:
     """Return the declarations of a root's start tag; report its faults.
 
     `passed` is the markup before it.
     """
     attributes = read_attributes(replace_bad_bytes(tag[2]), set(), MAX_NAMESPACES)
-    is_rootless, is_empty = root in ROOTLESS, tag[2].endswith("/")
-    document = passed + ("<r/>" if is_rootless else tag[0] + f"</{tag[1]}>" * (not is_empty))
+    is_rootless = root in ROOTLESS
+    is_empty = tag[2].endswith("/")
+    document = passed + (
+        "<r/>" if is_rootless else tag[0] + f"</{tag[1]}>" * (not is_empty)
+    )
     # Namespaces in XML, section 4: a name has one colon at most. Prefixes are not checked here,
     # because a missing declaration has an Issue of its own.
     if any(each.count(":") > 1 for each in attributes) or not is_well_formed(
@@ -289,7 +328,10 @@ def _open(
     if is_rootless:
         stats.add_issue_once(events, IssueCode.MISSING_ROOT)
     format_, records = ROOTS[ROOTLESS.get(root, root)]
-    bases = [attributes["xml:base"]] if attributes.get("xml:base") else []
+    if attributes.get("xml:base"):
+        bases = [attributes["xml:base"]]
+    else:
+        bases = []
     closed = is_rootless or is_empty
     prolog = Prolog(format_, name, records, format_.is_feed, bases=bases, closed=closed)
     prolog.bind_namespaces(bound)

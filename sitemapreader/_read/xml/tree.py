@@ -80,14 +80,16 @@ class TreeReader:
         around = builder.start("", {})
         parser.feed(self.start_tag)
         repairs: list[AbstractSet[IssueCode]] = []
-        size, is_refused = 0, False
+        size = 0
+        is_refused = False
         with suppress(ParseError, ValueError):  # ValueError: a byte that is not UTF-8
             for start, end in run:
                 size += end - start
                 if size > _STEP_CHARS and repairs:
                     break
                 is_refused = True
-                record, codes = text[start:end], NO_REPAIRS
+                record = text[start:end]
+                codes = NO_REPAIRS
                 is_long = end - start > _STEP_CHARS and _LONG_TAG.search(record)
                 if is_long or (is_odd and self._is_refused(record)):
                     break
@@ -97,16 +99,24 @@ class TreeReader:
                     if at:
                         yield []
                     parser.feed(record[at : at + _STEP_CHARS])
-                if size > _STEP_CHARS:  # of what comes in pieces, the end may be kept back
+                if (
+                    size > _STEP_CHARS
+                ):  # of what comes in pieces, the end may be kept back
                     parser.feed(_END_TAG)
                     parser.close()
                 repairs.append(codes)
                 is_refused = False
-        root, depth, most = around[0], self._limits.record_depth, self._limits.attributes
+        root = around[0]
+        depth = self._limits.record_depth
+        most = self._limits.attributes
         del root[len(repairs) :]
         find_line = _find_lines(text[run[0][0] : run[len(root) - 1][1]], line, root)
         is_sound = not find_excess(root, depth, most)
-        errors = repeat(None) if is_sound else (find_excess([each], depth, most) for each in root)
+        errors = (
+            repeat(None)
+            if is_sound
+            else (find_excess([each], depth, most) for each in root)
+        )
         return list(map(Record, root, repeat(find_line), errors, repairs)), is_refused
 
     def is_odd(self, text: str) -> bool:
@@ -134,7 +144,9 @@ class TreeReader:
         # A gap is any text: a whole second document with its own DOCTYPE, say. That is refused
         # behind a start tag; the armed parser refuses it regardless.
         parser = DefusedXMLParser(target=object(), forbid_dtd=True)
-        parser.parser.DefaultHandlerExpand = None  # a call for each piece of text: 8 ms for 60 KB
+        parser.parser.DefaultHandlerExpand = (
+            None  # a call for each piece of text: 8 ms for 60 KB
+        )
         try:
             parser.feed(f"{start_tag}{text}<r/>")  # the next record
         except (ParseError, ValueError):  # ValueError: what defusedxml refuses, too
@@ -188,7 +200,9 @@ def _find_lines(text: str, line: int, root: Element) -> Callable[[Element], int]
 
     def find_line(element: Element) -> int:
         if not starts:
-            tags = (markup.start() for markup in _MARKUP.finditer(text) if markup.lastindex)
+            tags = (
+                markup.start() for markup in _MARKUP.finditer(text) if markup.lastindex
+            )
             starts.update(zip(islice(root.iter(), 1, None), tags, strict=True))
         return line + text.count("\n", 0, starts[element])
 

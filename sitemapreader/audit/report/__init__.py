@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
 """Names of the formats."""
-SUFFIXES = {".txt": "text", ".json": "json", ".sarif": "sarif", ".html": "html", ".htm": "html"}
+SUFFIXES = {
+    ".txt": "text",
+    ".json": "json",
+    ".sarif": "sarif",
+    ".html": "html",
+    ".htm": "html",
+}
 SUFFIXES |= {".md": "markdown", ".xml": "junit"}
 """Suffix of a file -> the format that it names."""
 HITS_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
@@ -45,7 +51,9 @@ def find_hits_suffix(path: str | os.PathLike[str]) -> str:
     name = os.fspath(path).lower()
     suffix = Path(name.removesuffix(".gz")).suffix
     if suffix not in HITS_SUFFIXES or name.endswith(".parquet.gz"):
-        raise AuditInputError(f"hits: end the name of {name!r} with {', '.join(HITS_SUFFIXES)}")
+        raise AuditInputError(
+            f"hits: end the name of {name!r} with {', '.join(HITS_SUFFIXES)}"
+        )
     return suffix
 
 
@@ -59,7 +67,11 @@ def show_share(part: int, whole: int) -> str:
     share = 100 * part / whole
     if share < 0.1:
         return "<0.1%"
-    return "100%" if part >= whole else ">99.9%" if share > 99.9 else f"{share:.1f}%"
+    if part >= whole:
+        return "100%"
+    if share > 99.9:
+        return ">99.9%"
+    return f"{share:.1f}%"
 
 
 def show_percent(share: float) -> str:
@@ -77,7 +89,9 @@ def show_rate(rate: Row, units: str) -> str:
 
 def inflect(count: int, units: str) -> str:
     """Return the noun that fits a number; it is given in the plural."""
-    return units if count != 1 else _SINGULARS.get(units, units.removesuffix("s"))
+    if count != 1:
+        return units
+    return _SINGULARS.get(units, units.removesuffix("s"))
 
 
 def count_units(count: int, units: str) -> str:
@@ -87,8 +101,12 @@ def count_units(count: int, units: str) -> str:
 
 def show_hits(finding: Row) -> str:
     """Return how often a rule hit: "1 of 3,000 URLs", but "1 host"."""
-    unit, new = finding.rule.unit, "" if finding.new is None else f", {finding.new:,} new"
-    rate = "" if finding.rate is None else f", {show_rate(finding.rate, unit)}"
+    unit = finding.rule.unit
+    new = "" if finding.new is None else f", {finding.new:,} new"
+    if finding.rate is None:
+        rate = ""
+    else:
+        rate = f", {show_rate(finding.rate, unit)}"
     hits = f"{finding.count:,} of " if finding.of else ""
     return f"{hits}{count_units(finding.of or finding.count, unit)}{rate}{new}"
 
@@ -103,7 +121,8 @@ def find_bounds(facts: Row) -> Iterator[tuple[str, str, int]]:
     That says "none in 300, so at most 1.3% of 19,800".
     """
     for unit, name in _TALLIES.items():
-        tally, passed = facts[name], sum(rule.unit == unit for rule in facts.passed)
+        tally = facts[name]
+        passed = sum(rule.unit == unit for rule in facts.passed)
         if passed and tally and tally.bound is not None:
             most = f"at most {show_percent(tally.bound)}% of {tally.population:,}"
             yield unit, f"none in {tally.judged:,}, so {most}", passed
@@ -111,7 +130,9 @@ def find_bounds(facts: Row) -> Iterator[tuple[str, str, int]]:
 
 def show_source(facts: Row) -> str:
     """Return the name of the audited source; for a folder with its URL, if that has a path."""
-    return f"{facts.source}, at {base}" if (base := facts.base_url).count("/") > 3 else facts.source
+    if (base := facts.base_url).count("/") > 3:
+        return f"{facts.source}, at {base}"
+    return str(facts.source)
 
 
 # -- findings
@@ -128,7 +149,9 @@ def count_findings(findings: Iterable[Row]) -> dict[str, int]:
 def is_failure(finding: Row, fail_on: str | None) -> bool:
     """Return whether a finding is grave enough, and has hits that a baseline lacks."""
     grades = list(GRADES)
-    is_grave = fail_on is not None and grades.index(finding.severity) <= grades.index(fail_on)
+    is_grave = fail_on is not None and grades.index(finding.severity) <= grades.index(
+        fail_on
+    )
     return is_grave and finding.new != 0
 
 
@@ -146,7 +169,9 @@ def rank_findings(findings: Iterable[Row]) -> list[Row]:
     def urgency(finding: Row) -> tuple[Any, ...]:
         weight = _WEIGHTS.get(finding.severity, 0)
         is_about_us = not weight and finding.rule.category == Category.READING
-        is_first = finding.rule.code == FOREMOST or (not weight and finding.rule.unit in _TALLIES)
+        is_first = finding.rule.code == FOREMOST or (
+            not weight and finding.rule.unit in _TALLIES
+        )
         return (not weight, is_about_us, not is_first, -(weight or 1) * finding.urls)
 
     return sorted((each for each in findings if not each.cause), key=urgency)

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 MAX_RESULTS = 5_000
 """Results of a run that GitHub shows."""
-_SCHEMA = (
-    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-)
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
 def format_sarif(audit: Row) -> str:
@@ -30,7 +28,8 @@ def format_sarif(audit: Row) -> str:
 
     What is to be mended in a file of a built folder has a result of its own there.
     """
-    findings, facts = audit.findings, audit.facts
+    findings = audit.findings
+    facts = audit.facts
     rules = [each.rule for each in findings] + facts.passed
     rules += [each.rule for each in facts.not_run]
     numbers = {rule.code: number for number, rule in enumerate(rules)}
@@ -65,7 +64,10 @@ def _describe_rule(rule: Row) -> dict[str, Any]:
         "id": rule.code,
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.meaning or rule.title},
-        "help": {"text": " ".join(part for part in (rule.detects, rule.advice) if part) or "-"},
+        "help": {
+            "text": " ".join(part for part in (rule.detects, rule.advice) if part)
+            or "-"
+        },
         "defaultConfiguration": {"level": GRADES[rule.severity]},
         "properties": {"tags": [rule.category]},
         **({"helpUri": rule.sources[0]} if rule.sources else {}),
@@ -77,19 +79,28 @@ def _make_results(finding: Row, facts: Row) -> Iterator[dict[str, Any]]:
     in_files = [each for each in finding.examples if each.file]
     for each in in_files:
         location = _locate(each.file, each.file_line, facts)
-        result = _make_result(finding, [each.file, each.url], f": {_show(each)}", location, each)
+        result = _make_result(
+            finding, [each.file, each.url], f": {_show(each)}", location, each
+        )
         if each.document:
             listed = _locate(each.document, each.line, facts)
-            result["relatedLocations"] = [{"message": {"text": "listed here"}, **listed}]
+            result["relatedLocations"] = [
+                {"message": {"text": "listed here"}, **listed}
+            ]
         yield result
     of_files = Counter(each.document for each in in_files)
     for place in finding.places or [Row(document="", count=finding.count, line=None)]:
-        count, name = place.count - of_files[place.document], place.document
+        count = place.count - of_files[place.document]
+        name = place.document
         if count > 0:
             text = f": {count_units(count, finding.rule.unit)}"
             if name and name not in facts.files:
                 text += f" in {_quote(name)}"
-            others = (each for each in finding.examples if each.document == name and not each.file)
+            others = (
+                each
+                for each in finding.examples
+                if each.document == name and not each.file
+            )
             shown = "; ".join([_show(each) for each in others][:3])
             text += f", such as {shown}" if shown else ""
             location = _locate(name, place.line, facts)
@@ -112,8 +123,13 @@ def _make_result(
     finding: Row, place: list[str], text: str, location: Any, hit: Row, count: int = 1
 ) -> dict[str, Any]:
     # the fingerprint of a result is the same in each run, so that a host knows what is new
-    identity = sha256("\n".join((finding.rule.code, *place)).encode("utf-8", "replace")).hexdigest()
-    cause = f" (the same fault as {finding.cause})" if finding.cause else ""
+    identity = sha256(
+        "\n".join((finding.rule.code, *place)).encode("utf-8", "replace")
+    ).hexdigest()
+    if finding.cause:
+        cause = f" (the same fault as {finding.cause})"
+    else:
+        cause = ""
     return {
         "ruleId": finding.rule.code,
         "level": GRADES[finding.severity],
@@ -133,8 +149,10 @@ def _locate(name: str, line: int | None, facts: Row) -> dict[str, Any]:
     path = PurePath(name)
     if "://" in name:
         uri = quote(os.fsencode(name.partition("://")[2].strip("/")))
+    elif path.is_absolute():
+        uri = path.as_uri()
     else:
-        uri = path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
+        uri = quote(os.fsencode(path.as_posix()))
     region = {"startLine": line or 1}
     return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
 
@@ -145,7 +163,10 @@ def _notify(facts: Row, results: int) -> Iterator[dict[str, Any]]:
         text = f"{results - MAX_RESULTS} of {results} results are left out"
         yield {"level": "warning", "message": {"text": text}}
     for unit, bound, number in find_bounds(facts):
-        yield {"level": "note", "message": {"text": f"{number} rules about {unit} passed: {bound}"}}
+        yield {
+            "level": "note",
+            "message": {"text": f"{number} rules about {unit} passed: {bound}"},
+        }
     for each in facts.not_run:
         yield {
             "level": "error" if each.is_error else "note",

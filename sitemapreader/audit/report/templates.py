@@ -52,10 +52,13 @@ def format_audit(
         formats = ", ".join(words.FORMATS)
         raise AuditInputError(f"there is no format {name!r}: choose from {formats}")
     if name == "json":
-        return json.dumps(audit, indent=2) + "\n"  # ASCII: it may be shown in a terminal
+        return (
+            json.dumps(audit, indent=2) + "\n"
+        )  # ASCII: it may be shown in a terminal
     if name == "sarif":
         return format_sarif(audit)
-    findings, facts = audit.findings, audit.facts
+    findings = audit.findings
+    facts = audit.facts
     least = None if fail_on is None else fail_on.name.lower()
     text = (
         _load_environment()
@@ -65,7 +68,9 @@ def format_audit(
             facts=facts,
             source=words.show_source(facts),
             title=" ".join(title.split()),
-            fails=[each.rule.code for each in findings if words.is_failure(each, least)],
+            fails=[
+                each.rule.code for each in findings if words.is_failure(each, least)
+            ],
             counts=words.count_findings(findings),
             bounds=list(words.find_bounds(facts)),
             old_columns=_OLD_COLUMNS,
@@ -146,7 +151,9 @@ def _write_code(text: str) -> str:
     fence = "`" * (longest + 1)
     # In a table a bar ends the cell, in a code span too.
     text = text.replace("|", "\\|")
-    return f"{fence} {text} {fence}" if longest else f"`{text}`"
+    if longest:
+        return f"{fence} {text} {fence}"
+    return f"`{text}`"
 
 
 def _align_columns(row: Sequence[Any]) -> str:
@@ -157,12 +164,18 @@ def _align_columns(row: Sequence[Any]) -> str:
 
 def _show_moment(moment: str) -> str:
     """Write a moment as people do: "22 November 2026, 04:30 UTC"."""
-    return f"{datetime.fromisoformat(moment).astimezone(UTC):%d %B %Y, %H:%M UTC}".lstrip("0")
+    return (
+        f"{datetime.fromisoformat(moment).astimezone(UTC):%d %B %Y, %H:%M UTC}".lstrip(
+            "0"
+        )
+    )
 
 
 def _find_host(source: str) -> str:
     """Return the host of a source that may be a link, or ""."""
-    return host_of(source) if source.startswith(("http://", "https://")) else ""
+    if source.startswith(("http://", "https://")):
+        return host_of(source)
+    return ""
 
 
 def _shorten_url(url: str, origin: str) -> str:

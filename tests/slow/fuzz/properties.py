@@ -36,8 +36,12 @@ if TYPE_CHECKING:
     from sitemapreader._types.models import Event
 
 RECORD_END = re.compile(rb"</(?:\w+:)?(?:url|sitemap|item|entry)\s*>", re.IGNORECASE)
-TAG = re.compile(rb"""<(/?)(?:[\w.-]*:)?([\w.-]+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
-ROOT_BEGIN = re.compile(rb"<(?:\w+:)?(?:urlset|sitemapindex|rss|RDF|feed)\b[^<>]*>", re.IGNORECASE)
+TAG = re.compile(
+    rb"""<(/?)(?:[\w.-]*:)?([\w.-]+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>"""
+)
+ROOT_BEGIN = re.compile(
+    rb"<(?:\w+:)?(?:urlset|sitemapindex|rss|RDF|feed)\b[^<>]*>", re.IGNORECASE
+)
 SECTION = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?[^<]*?\?>", re.DOTALL)
 """Comments, CDATA sections and PIs; a PI that holds a tag may be one that nothing ends."""
 SECTION_BEGIN = re.compile(rb"<!--|<!\[CDATA\[|<\?")
@@ -47,14 +51,25 @@ JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 XML_FORMATS = {format_ for format_, _ in ROOTS.values()}
 TOKENS = re.compile(r"[<>\"'\s\[\]]+")
-URL_FIELDS = ("loc", "license", "thumbnail_loc", "content_loc", "player_loc", "gallery_loc")
+URL_FIELDS = (
+    "loc",
+    "license",
+    "thumbnail_loc",
+    "content_loc",
+    "player_loc",
+    "gallery_loc",
+)
 OF_VALUES = {IssueCode.NAMESPACE, IssueCode.EMPTY, IssueCode.DOCTYPE} | {
     code
     for place, code in enumerate(IssueCode)
     if place >= [*IssueCode].index(IssueCode.MISSING_LOC)
 }
 """Issues of what may be well-formed all the same."""
-READ_DIFFERENTLY = {IssueCode.NOT_WELL_FORMED, IssueCode.TRAILING_BYTES, IssueCode.TOO_DEEP}
+READ_DIFFERENTLY = {
+    IssueCode.NOT_WELL_FORMED,
+    IssueCode.TRAILING_BYTES,
+    IssueCode.TOO_DEEP,
+}
 """Noted where expat refuses what could be read all the same; text between records, if mended.
 
 Of a record that is too deep the mender writes no more, and shows less text.
@@ -83,7 +98,9 @@ class Reading:
         return [event for event in self.events if not isinstance(event, Issue)]
 
 
-def read(case: Case, pieces: Iterable[bytes] | None = None, *, cut: bool = False) -> Reading:
+def read(
+    case: Case, pieces: Iterable[bytes] | None = None, *, cut: bool = False
+) -> Reading:
     """Read a case's data, or these pieces of it."""
     with read_with(BLOCK_BYTES=case.block_bytes):
         sitemap = SitemapReader(URL, limits=case.limits)
@@ -94,7 +111,12 @@ def read(case: Case, pieces: Iterable[bytes] | None = None, *, cut: bool = False
     ledger = sitemap.stats
     counts = ledger.counts
     return Reading(
-        tuple(events), sitemap.format, ledger.records, ledger.delivered, ledger.dropped, +counts
+        tuple(events),
+        sitemap.format,
+        ledger.records,
+        ledger.delivered,
+        ledger.dropped,
+        +counts,
     )
 
 
@@ -131,10 +153,14 @@ def is_page(entry: UrlEntry | SitemapEntry) -> bool:
 def invents_nothing(case: Case, reading: Reading) -> Iterator[str]:
     """Law 3: every loc stands in the document, as it is or relative; so does every other URL."""
     urls = {url for entry in reading.given for url in urls_of(entry)}
-    tokens = set(TOKENS.split(html.unescape(inflate(case.data).decode("utf-8", "replace"))))
+    tokens = set(
+        TOKENS.split(html.unescape(inflate(case.data).decode("utf-8", "replace")))
+    )
     unseen = urls - tokens
     if unseen:  # ever dearer ways of looking for what is nearly always there
-        unseen.difference_update(url for token in tokens for url in witness.joins(URL, token))
+        unseen.difference_update(
+            url for token in tokens for url in witness.joins(URL, token)
+        )
     if unseen:
         unseen = witness.unseen(unseen, case.data, URL)
     for url in sorted(unseen):
@@ -147,7 +173,11 @@ def urls_of(entry: UrlEntry | SitemapEntry) -> Iterator[str]:
     if isinstance(entry, UrlEntry):
         beside = [link.href for link in entry.alternates]
         for value in (*entry.images, *entry.videos):
-            beside += [getattr(value, field) or "" for field in URL_FIELDS if hasattr(value, field)]
+            beside += [
+                getattr(value, field) or ""
+                for field in URL_FIELDS
+                if hasattr(value, field)
+            ]
         yield from (url.strip() for url in beside if has_web_scheme(url.strip()))
 
 
@@ -168,7 +198,9 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
     mend = batches.XmlReader._mend
     with (
         without_patterns(),
-        mock.patch.object(batches.XmlReader, "_mend", autospec=True, side_effect=mend) as spy,
+        mock.patch.object(
+            batches.XmlReader, "_mend", autospec=True, side_effect=mend
+        ) as spy,
     ):
         by_tree = read(case)
     if by_tree != reading:
@@ -191,8 +223,14 @@ def says_what_is_broken(case: Case, reading: Reading) -> Iterator[str]:
     A DOCTYPE is an Issue itself.
     """
     data = case.data
-    is_known = reading.format in XML_FORMATS and data.startswith(b"<") and b"\0" not in data
-    if not is_known or b"<!doctype" in data.lower() or reading.counts.keys() - OF_VALUES:
+    is_known = (
+        reading.format in XML_FORMATS and data.startswith(b"<") and b"\0" not in data
+    )
+    if (
+        not is_known
+        or b"<!doctype" in data.lower()
+        or reading.counts.keys() - OF_VALUES
+    ):
         return
     if b"utf-8" not in (data.partition(b"encoding=")[2][:7] or b"utf-8").lower():
         return
@@ -224,7 +262,9 @@ def is_ambiguous(data: bytes) -> bool:
             continue
         if tag in ROOTS or tag == "channel":
             binds = dict(NAMESPACE.findall(attributes))
-            if any(bound.setdefault(prefix, uri) != uri for prefix, uri in binds.items()):
+            if any(
+                bound.setdefault(prefix, uri) != uri for prefix, uri in binds.items()
+            ):
                 return True
         if open_tags and open_tags[-1] in FIELDS and tag in FIELDS:
             return True
@@ -236,9 +276,13 @@ def is_ambiguous(data: bytes) -> bool:
 
 
 def _without(reading: Reading) -> tuple[object, ...]:
-    misplaced = READ_DIFFERENTLY | {IssueCode.NESTED_ROOT}  # noted with what is read at once
+    misplaced = READ_DIFFERENTLY | {
+        IssueCode.NESTED_ROOT
+    }  # noted with what is read at once
     events = [e for e in reading.events if getattr(e, "code", None) not in misplaced]
-    counts = {code: n for code, n in reading.counts.items() if code not in READ_DIFFERENTLY}
+    counts = {
+        code: n for code, n in reading.counts.items() if code not in READ_DIFFERENTLY
+    }
     return (*events, counts, reading.records, reading.delivered, reading.format)
 
 
@@ -249,9 +293,8 @@ def first_difference(one: Reading, other: Reading) -> str:
             return f"{a} / {b}"
     longer = max(one.events, other.events, key=len)
     rest = longer[min(len(one.events), len(other.events)) :]
-    return (
-        f"{len(one.events)} / {len(other.events)} events, {rest[:1]}, {one.counts} / {other.counts}"
-    )
+    numbers = f"{len(one.events)} / {len(other.events)} events"
+    return f"{numbers}, {rest[:1]}, {one.counts} / {other.counts}"
 
 
 def keeps_what_came_before(case: Case, reading: Reading) -> Iterator[str]:
@@ -269,7 +312,11 @@ def keeps_what_came_before(case: Case, reading: Reading) -> Iterator[str]:
     before = inflate(case.data[: same_bytes(case.original, case.data)])
     small = attrs.evolve(case, data=before)
     part = read(small, cut=True)
-    if part.format is None or part.format != reading.format or not _is_decided(before, part.format):
+    if (
+        part.format is None
+        or part.format != reading.format
+        or not _is_decided(before, part.format)
+    ):
         return
     if is_ambiguous(inflate(case.data)) or is_ambiguous(inflate(case.original)):
         return
@@ -278,12 +325,18 @@ def keeps_what_came_before(case: Case, reading: Reading) -> Iterator[str]:
     whole = list(takewhile(lambda entry: entry.loc not in unclosed, part.entries))
     count = len(whole)
     if part.format != Format.TEXT and IssueCode.TRUNCATED in part.counts:
-        whole = whole[:-1]  # a record that is cut behind its loc lacks what stands behind it
+        whole = whole[
+            :-1
+        ]  # a record that is cut behind its loc lacks what stands behind it
     if whole != reading.entries[: len(whole)]:
-        yield f"entries before {len(before)} changed: " + first_difference(part, reading)
+        yield f"entries before {len(before)} changed: " + first_difference(
+            part, reading
+        )
     undamaged = read_undamaged(case.original, case.block_bytes)
     if undamaged.format == part.format and whole != undamaged.entries[: len(whole)]:
-        yield f"entries before {len(before)} were others: " + first_difference(part, undamaged)
+        yield f"entries before {len(before)} were others: " + first_difference(
+            part, undamaged
+        )
     if part.format != Format.TEXT and not part.counts.keys() - {IssueCode.TRUNCATED}:
         ends = len(RECORD_END.findall(before))
         if before.isascii() and not SECTION_BEGIN.search(before) and count < ends:
@@ -310,7 +363,9 @@ def chop(random: Random, data: bytes) -> list[bytes]:
         size = random.randint(1, len(data))
         return [data[at : at + size] for at in range(0, len(data), size)]
     count = random.choice([1, 1, 2, 5, 20])
-    return strategies.pieces_at(data, (random.randint(0, len(data)) for _ in range(count)))
+    return strategies.pieces_at(
+        data, (random.randint(0, len(data)) for _ in range(count))
+    )
 
 
 def same_bytes(one: bytes, other: bytes) -> int:

@@ -65,19 +65,26 @@ class Fuzzer:
             for number in range(count):
                 case, choice = maker.make_document(), random.random()
 
-                def faults(data: bytes, case: Case = case, choice: float = choice) -> Iterator[str]:
+                def faults(
+                    data: bytes, case: Case = case, choice: float = choice
+                ) -> Iterator[str]:
                     return self._find_faults(attrs.evolve(case, data=data), choice)
 
                 if found := first_fault(case.data, faults):
                     small = minimise(case.data, found, faults)
-                    yield small, f"input {number}: {first_fault(small, faults) or found}"
+                    yield (
+                        small,
+                        f"input {number}: {first_fault(small, faults) or found}",
+                    )
 
     def _find_faults(self, case: Case, choice: float) -> Iterator[str]:
         """Check the laws; which of the dear ones, the choice decides."""
         reading, took_ms = timed(lambda: properties.read(case))
         usual = attrs.evolve(case, block_bytes=BLOCK_BYTES)
         for _ in range(TRIES):
-            if took_ms > self.max_ms:  # by itself, or for the small blocks or the machine's load?
+            if (
+                took_ms > self.max_ms
+            ):  # by itself, or for the small blocks or the machine's load?
                 took_ms = min(took_ms, timed(lambda: properties.read(usual))[1])
         self.worst_ms = max(self.worst_ms, took_ms)
         self.entries += len(reading.entries)
@@ -109,7 +116,9 @@ def first_fault(data: bytes, faults: Callable[[bytes], Iterator[str]]) -> str | 
         return f"raised {error!r}"
 
 
-def minimise(data: bytes, fault: str, faults: Callable[[bytes], Iterator[str]]) -> bytes:
+def minimise(
+    data: bytes, fault: str, faults: Callable[[bytes], Iterator[str]]
+) -> bytes:
     """Take slices away, ever smaller ones, as long as the same thing is wrong."""
     kind = fault[:12]
     size = len(data) // 2
@@ -146,7 +155,9 @@ def main() -> int:
         (options.failures / f"{name}.txt").write_text(f"{fault}\n", encoding="utf-8")
         if failures == MAX_FAILURES:
             break
-    print(f"{options.count:,} inputs, {fuzzer.entries:,} entries, worst {fuzzer.worst_ms:.0f} ms")
+    print(
+        f"{options.count:,} inputs, {fuzzer.entries:,} entries, worst {fuzzer.worst_ms:.0f} ms"
+    )
     return 1 if failures else 0
 
 
