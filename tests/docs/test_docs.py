@@ -26,11 +26,16 @@ from sitemapreader import FetchOptions, Limits
 README = package.ROOT / "README.md"
 PAGES = [README, *sorted((package.ROOT / "docs").glob("*.md"))]
 PYTHON = [
-    pytest.param(page, number, id=f"{page.stem}-{number}")
+    pytest.param(
+        page,
+        number,
+        id=f"{page.stem}-{number}",
+        marks=[pytest.mark.slow] if block.needs() else (),  # imports large libraries
+    )
     for page in PAGES
     if page.stem
     != "contributing"  # parts of modules: tests/reading/test_new_extension.py puts them in
-    for number in range(len(pages.blocks(page, "python")))
+    for number, block in enumerate(pages.blocks(page, "python"))
 ]
 MADE = runpy.run_path(str(package.ROOT / "docs" / "conf.py"))["PAGES"]
 """Name of a page that is made of the code -> what returns its text."""

@@ -94,6 +94,21 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
+def test_each_recipe_of_a_build_is_a_workflow() -> None:
+    """Its YAML runs the command that is shown above it, after the build."""
+    page = package.ROOT / "docs" / "builds.md"
+    shells = [block.code.splitlines() for block in pages.blocks(page, "sh")[1:]]
+    yaml = pytest.importorskip("yaml", reason="no yaml: pip install -e '.[docs]'")
+    workflows = [yaml.safe_load(each.code) for each in pages.blocks(page, "yaml")]
+    assert len(shells) == len(workflows) == 10
+    for (build, audit), workflow in zip(shells, workflows, strict=True):
+        steps = workflow["jobs"]["sitemap"]["steps"]
+        runs = [step["run"] for step in steps if "run" in step]
+        assert audit.startswith("sitemapreader audit ")
+        if not build.endswith("&"):  # a server is audited where it lives
+            assert runs[-2:] == [build, audit]
+
+
 def test_a_plain_shell(project: Project) -> None:
     """A fault stops the script with 5, and each file says what it is."""
     script = pages.blocks(PAGE, "sh")[0].code
