@@ -169,7 +169,7 @@ class Identity:
         canonical = json.dumps(public, separators=(",", ":"), sort_keys=True)
         thumbprint = sha256(canonical.encode()).digest()
         object.__setattr__(self, "_key", key)
-        object.__setattr__(self, "keyid", _encode(thumbprint))
+        object.__setattr__(self, "keyid", _encode_base64(thumbprint))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _make_identity, (self.key_file, self.agent, self.form, self.seconds)
@@ -272,7 +272,7 @@ def _make_identity(
     return Identity(key_file, agent, form=form, seconds=seconds)
 
 
-def _encode(data: bytes) -> str:
+def _encode_base64(data: bytes) -> str:
     """Return base64url without padding (RFC 7515, section 2)."""
     return urlsafe_b64encode(data).rstrip(b"=").decode()
 
@@ -280,7 +280,7 @@ def _encode(data: bytes) -> str:
 def _public_jwk(key: Ed25519PrivateKey) -> dict[str, str]:
     """Return the required members of the public key (RFC 8037, section 2)."""
     public = key.public_key().public_bytes_raw()
-    return {"crv": "Ed25519", "kty": "OKP", "x": _encode(public)}
+    return {"crv": "Ed25519", "kty": "OKP", "x": _encode_base64(public)}
 
 
 # -- key files

@@ -43,12 +43,14 @@ MAX_VISITS = 100
 """Pages that one call requests; the URLs behind them are answered from the sitemaps alone."""
 _MAX_MATCHES = 10
 """Entries that are kept for one URL."""
-_MAX_NAMED = 10
+_MAX_NAMED_SITEMAPS = 10
 """Sitemaps that one cause names."""
 _ANY_SITE = "https://localhost/"
 _FEEDS = frozenset({Format.RSS, Format.ATOM})
 _LINKED = frozenset({Via.HTML, Via.HEADER, Via.PAGE})
-_INDEX_PAGE = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?)\Z", re.IGNORECASE)
+_INDEX_PAGE_PATH = re.compile(
+    r"/(?:index|default)\.(?:html?|php|aspx?)\Z", re.IGNORECASE
+)
 
 
 class Verdict(StrEnum):
@@ -431,7 +433,7 @@ def _loose_key(url: str) -> str:
     except ValueError:
         return url
     host = host_of(url).removeprefix("www.")
-    path = _INDEX_PAGE.sub("/", unquote(parts.path)).strip("/").casefold()
+    path = _INDEX_PAGE_PATH.sub("/", unquote(parts.path)).strip("/").casefold()
     return f"{host}/{path}?{unquote(parts.query).casefold()}"
 
 
@@ -455,10 +457,10 @@ def _describe_difference(asked: str, listed: str) -> str:
         "www.": host_of(asked) != host_of(listed),
         "port": (ours.port or "") != (theirs.port or "")
         and ours.scheme == theirs.scheme,
-        "index page": bool(_INDEX_PAGE.search(path))
-        != bool(_INDEX_PAGE.search(other_path)),
-        "slash at the end": _INDEX_PAGE.sub("/", path)[-1:]
-        != _INDEX_PAGE.sub("/", other_path)[-1:]
+        "index page": bool(_INDEX_PAGE_PATH.search(path))
+        != bool(_INDEX_PAGE_PATH.search(other_path)),
+        "slash at the end": _INDEX_PAGE_PATH.sub("/", path)[-1:]
+        != _INDEX_PAGE_PATH.sub("/", other_path)[-1:]
         and path.strip("/") != "",
         "capital letters": path.casefold().strip("/")
         == other_path.casefold().strip("/")
@@ -542,7 +544,7 @@ class _Search:
             if question.verdict is Verdict.LISTED:
                 continue
             self._add_dropped(question)
-            for cause in unread[:_MAX_NAMED]:
+            for cause in unread[:_MAX_NAMED_SITEMAPS]:
                 question.causes.append(cause)
             if unread and not _is_decided(question):
                 question.verdict = Verdict.UNKNOWN
@@ -567,7 +569,7 @@ class _Search:
     ) -> None:
         """Say that something is missing altogether: sitemaps, records, or the URL."""
         read = sum(each.listed > 0 for each in self.report.documents)
-        for document in empty[:_MAX_NAMED]:
+        for document in empty[:_MAX_NAMED_SITEMAPS]:
             question.add(
                 CauseCode.SITEMAP_EMPTY,
                 f"this sitemap is empty: {show_url(document.url)}",

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from sitemapreader._walk.config import WalkArguments
 
-Site: TypeAlias = "str | Path"
+SitePlace: TypeAlias = "str | Path"
 """URL of a site, sitemap or page, or the path of a folder or a file."""
-Source: TypeAlias = "Site | Walk | Iterable[Event] | None"
+Source: TypeAlias = "SitePlace | Walk | Iterable[Event] | None"
 """A site, a walk that was entered, or what `read` gives."""
 
 _EVENTS = (UrlEntry, SitemapEntry, Issue)
@@ -43,9 +43,9 @@ _USAGE = (
 _Batches: TypeAlias = "Generator[pa.RecordBatch, None, None]"
 _MAX_LISTED = 100
 """Issues and documents in a `WalkSummary`, which is written into files."""
-_NAMED = 3
+_MAX_WARNED = 3
 """Documents and kinds of Issues that a warning names."""
-_DOCUMENT_FIELDS = ("url", "status", "reason", "http_status")
+_SHOWN_FIELDS = ("url", "status", "reason", "http_status")
 _NOT_WHOLE = (Status.FAILED, Status.PARTIAL)
 
 
@@ -147,7 +147,7 @@ class WalkSummary(dict[str, Any]):
             complete=report.complete and not children,
             children=children,
             documents=[
-                {name: each[name] for name in _DOCUMENT_FIELDS} for each in documents
+                {name: each[name] for name in _SHOWN_FIELDS} for each in documents
             ],
             issues=[issue.to_dict() for issue in report.issues[:_MAX_LISTED]],
         )
@@ -173,7 +173,7 @@ class WalkSummary(dict[str, Any]):
             if code.severity is worst
         ]
         said = [
-            f"{kind}: {', '.join(names[:_NAMED])}{', ...' if len(names) > _NAMED else ''}"
+            f"{kind}: {', '.join(names[:_MAX_WARNED])}{', ...' if len(names) > _MAX_WARNED else ''}"
             for kind, names in (("documents", documents), ("Issues", codes))
             if names
         ]
@@ -254,7 +254,7 @@ class RowSource:
         self.summary = WalkSummary(report, children)
 
 
-def _plan_walk(source: Site | None, arguments: WalkArguments) -> Walk:
+def _plan_walk(source: SitePlace | None, arguments: WalkArguments) -> Walk:
     if source is None:
         if not arguments.get("sitemaps"):
             raise TypeError(f"no source was given: {_USAGE}, or sitemaps=[url]")

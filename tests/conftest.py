@@ -12,6 +12,7 @@ import re
 import signal
 import sys
 import tempfile
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,8 +27,15 @@ if TYPE_CHECKING:
 
 TESTS = Path(__file__).parent
 FEW = 5
+CASES = {"audit": 1, "shell": 3, "state": 1, "watch": 1}
+"""Folder whose tests take long -> cases of a test that run by default; all others are slow.
+
+The marker `cases` says another number for one test.
+"""
 SLOW = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow", re.MULTILINE)
 """What a module says whose tests are all slow: others are imported by each worker."""
+HAS_SLOW = re.compile(r"mark\.(slow|cases)|thorough|few=")
+"""What a module says that has slow tests."""
 
 # Without bytecode on disk each worker would compile all tests and libraries anew, for 4 s.
 sys.dont_write_bytecode = False
@@ -120,12 +128,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Run a few named files without workers: those take longer to start than the tests.
 
-    Otherwise there are two workers more than cores, because a quarter of the time tests wait.
+    Otherwise there is one worker more than cores, because a quarter of the time tests wait.
     """
     is_few = len(config.args) < FEW and all(
         ".py" in argument for argument in config.args
     )
-    return 0 if is_few else (os.cpu_count() or 1) + 2
+    return 0 if is_few else (os.cpu_count() or 1) + 1
 
 
 def find_folder(item: pytest.Item) -> str:
@@ -134,23 +142,26 @@ def find_folder(item: pytest.Item) -> str:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave unread whose tests are all left out by the default markers, unless they are named."""
+    """Leave unread a module that has no test of the suite, unless it is named."""
+    suite = config.option.markexpr
     is_named = any(
         "slow" in word or collection_path.name in word for word in config.args
     )
-    if (
-        config.option.markexpr != "not slow"
-        or is_named
-        or not collection_path.is_file()
-    ):
+    if suite not in ("slow", "not slow") or is_named or not collection_path.is_file():
         return None
     text = collection_path.read_text("utf-8")
-    return True if collection_path.parent.name == "slow" or SLOW.search(text) else None
+    is_slow = collection_path.parent.name == "slow" or bool(SLOW.search(text))
+    if suite == "not slow":
+        return is_slow or None
+    has_cases = collection_path.parent.name in CASES and "parametrize" in text
+    return None if is_slow or has_cases or HAS_SLOW.search(text) else True
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Name gzip data by its argument: it has a time in it, and workers must agree on names."""
-    return argname if isinstance(val, bytes) and val.startswith(b"\x1f\x8b") else None
+    """Name gzip data and keys by their argument: they differ from worker to worker."""
+    if isinstance(val, bytes) and val.startswith((b"\x1f\x8b", b"-----BEGIN")):
+        return argname
+    return None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -172,7 +183,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if find_folder(item) == "slow":
             item.add_marker("slow")
+    _leave_for_slow(items)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+def _leave_for_slow(items: list[pytest.Item]) -> None:
+    """Mark as slow all but the first cases of each test in a folder of `CASES`."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        cases = CASES.get(find_folder(item))
+        if marker := item.get_closest_marker("cases"):
+            cases = marker.args[0]
+        if cases is None or item.get_closest_marker("slow"):
+            continue
+        function = item.nodeid.partition("[")[0]
+        seen[function] += 1
+        if seen[function] > cases:
+            item.add_marker("slow")
 
 
 @pytest.fixture(

@@ -257,10 +257,12 @@ def _is_utf8_beyond_ascii(first: bytes) -> bool:
 
 def _hides_ascii(name: str) -> bool:
     """Return whether an encoding that is not supported may use bytes of ASCII otherwise."""
-    return _codec(name) is None and _OTHER_THAN_ASCII.match(_plain(name)) is not None
+    return (
+        _codec(name) is None and _OTHER_THAN_ASCII.match(_plain_name(name)) is not None
+    )
 
 
-def _plain(name: str) -> str:
+def _plain_name(name: str) -> str:
     """Return a name of an encoding in lower case, with single marks."""
     letters = (
         name.lower().encode("ascii", "ignore").decode()
@@ -270,7 +272,7 @@ def _plain(name: str) -> str:
 
 def _codec(name: str) -> str | None:
     """Return the codec of an encoding's name; `None` if it is not supported."""
-    return _CODECS.get(_plain(name))
+    return _CODECS.get(_plain_name(name))
 
 
 def _declaration(first: bytes) -> str | None:

@@ -32,7 +32,7 @@ _OFTEN_LEFT = frozenset({"gzip", "deflate"})
 """Codings that clients take off and leave in the header."""
 _NO_CODING = frozenset({"identity", "none", "aws-chunked"})
 """Names that stand for no coding; uploads to object stores leave `aws-chunked` behind."""
-_NAME = re.compile(r"(?:x-)?([\w.-]{1,40})", re.ASCII)
+_CODING_NAME = re.compile(r"(?:x-)?([\w.-]{1,40})", re.ASCII)
 _MAX_CODINGS = 4
 """Codings of one header that are used; servers have no reason to apply more than two."""
 
@@ -43,7 +43,9 @@ def read_codings(headers: Mapping[str, str]) -> tuple[str, ...]:
     The header lists them in the order in which they were applied (RFC 9110, section 8.4).
     """
     listed = headers.get("content-encoding", "")[:1_024].lower().split(",")
-    names = [found[1] for text in listed if (found := _NAME.fullmatch(text.strip()))]
+    names = [
+        found[1] for text in listed if (found := _CODING_NAME.fullmatch(text.strip()))
+    ]
     return tuple(
         reversed([name for name in names if name not in _NO_CODING][-_MAX_CODINGS:])
     )
@@ -230,12 +232,12 @@ class BrotliStream:
 
 _LEADING = b" \t\r\n" + codecs.BOM_UTF8
 """Bytes that scripts print by mistake before the gzip data."""
-_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _FRAME_BYTES = 65_536
 """Bytes by which a small document may grow when it is compressed."""
 MAX_LAYERS = 2
 """Two occur in practice: a .gz file that the web server compresses again."""
-_CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+_CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _PROOF_BYTES = 512
 """Bytes that distinguish text from data in the coding that the header names."""
 
@@ -380,9 +382,9 @@ def _is_text(first: bytes) -> bool:
     """Return whether the first bytes are text: UTF-8, UTF-16 or mostly ASCII."""
     # No br data begins so: these bits are reserved, or pad the end with ones (RFC 7932, sections
     # 9.1 and 9.2).
-    if first.startswith((b"<", b"\0<", *_MARKS)):
+    if first.startswith((b"<", b"\0<", *_BYTE_ORDER_MARKS)):
         return True
-    if _CONTROLS.search(first):
+    if _CONTROL_BYTES.search(first):
         return False
     with suppress(UnicodeDecodeError):
         codecs.getincrementaldecoder("utf-8")().decode(first)

@@ -16,7 +16,7 @@ from sitemapreader._types.urls import trim
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_UTF16_MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _FIRST_BYTES = 2
 
 
@@ -91,7 +91,7 @@ def _detect(first: bytes) -> str:
         if start[0] == 0:
             return "utf-16-be"
         return "utf-16-le"
-    return _MARKS.get(start, "utf-8")
+    return _UTF16_MARKS.get(start, "utf-8")
 
 
 def _cut(rest: str, max_chars: int) -> str:

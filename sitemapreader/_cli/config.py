@@ -51,7 +51,7 @@ def make_keywords(arguments: argparse.Namespace) -> dict[str, Any]:
     }
     if "gone" in walk:
         walk["gone"] = _MOST_PAGES if walk["gone"] else 0
-    _check(arguments, given)
+    _check_arguments(arguments, given)
     try:
         WalkConfig(site="https://localhost/", **walk, max_urls=given.get("limit"))
         # of all sources together; what is delivered counts as printed, in all runs
@@ -76,7 +76,7 @@ def _make_follow(given: dict[str, Any]) -> dict[str, Any]:
     return {"follow": follow}
 
 
-def _check(arguments: argparse.Namespace, given: dict[str, Any]) -> None:
+def _check_arguments(arguments: argparse.Namespace, given: dict[str, Any]) -> None:
     """Raise UsageError for options that contradict each other only in the shell."""
     if "state" in given:
         missing = "--changes"
@@ -128,14 +128,14 @@ def _make_options(given: dict[str, Any]) -> FetchOptions:
         for name in ("connect_seconds", "idle_seconds"):
             values[name] = min(seconds, getattr(FetchOptions(), name))
     Trust(values.get("allow_networks", ()))  # raises ValueError if one is not a network
-    values["identity"] = _make_identity(given)
+    values["identity"] = _load_identity(given)
     headers = dict(given.get("header_lines", ()))
     if user := given.get("user"):
         headers |= _basic_auth_header(_ask_password(user))
     return FetchOptions(**values, headers=headers)
 
 
-def _make_identity(given: dict[str, Any]) -> Identity | None:
+def _load_identity(given: dict[str, Any]) -> Identity | None:
     """Return the identity that signs requests; raise UsageError if only a part is given."""
     parts = {"sign_key", "sign_as"} & given.keys()
     if not parts:

@@ -204,7 +204,7 @@ def _find_width() -> int:
 
 # -- the summary
 
-_MAX_NAMED = 10
+_MAX_NAMED_FAILURES = 10
 """Documents, or sources that failed, named for each reason; the rest is only counted."""
 _SUMMED = (
     "undated",
@@ -292,7 +292,7 @@ class RunSummary:
     def _lose(self, how: str, reason: str, url: str) -> None:
         self._lost[how, reason] += 1
         named = self._named.setdefault((how, reason), [])
-        if len(named) < _MAX_NAMED:
+        if len(named) < _MAX_NAMED_FAILURES:
             named.append(url)
 
     def count_documents(self) -> tuple[int, int]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from sitemapreader import __version__
 from sitemapreader._cli.types import (
     parse_base_url,
-    parse_count,
     parse_delay,
     parse_depth,
     parse_duration,
@@ -24,8 +23,9 @@ from sitemapreader._cli.types import (
     parse_proxy,
     parse_seconds,
     parse_shard,
-    parse_since,
-    parse_until,
+    parse_since_option,
+    parse_until_option,
+    parse_whole_number,
 )
 from sitemapreader._types.options import SITE_SECONDS, FetchOptions, Limits
 from sitemapreader.output import FILE_FORMATS, FORMATS
@@ -89,19 +89,19 @@ class Option:
 _WALK = "urls tree audit"
 _WEB = "urls tree audit discover newest submit watch"
 _NETWORK = f"{_WEB} why"
-_ROWS = "urls read"
-_ENTRIES = "urls read newest"
+_ROW_COMMANDS = "urls read"
+_ENTRY_COMMANDS = "urls read newest"
 _NOT_STATE = "urls why discover newest tree read audit submit scale watch"
 _ALL = f"{_NOT_STATE} compare mcp state identity completion"
 _FILE: dict[str, Any] = {"metavar": "FILE", "type": parse_file}
-_READ: dict[str, Any] = {**_FILE, "file": "read"}
+_READABLE: dict[str, Any] = {**_FILE, "file": "read"}
 _WRITTEN: dict[str, Any] = {**_FILE, "file": "written"}
 _REGEX: dict[str, Any] = {"metavar": "REGEX", "type": parse_pattern, "action": "append"}
 _WHEN: dict[str, Any] = {"metavar": "WHEN"}
-_WORDS: dict[str, Any] = {"metavar": "CODE,...", "type": parse_fields}
-_COUNT: dict[str, Any] = {"metavar": "N", "type": parse_count}
-_SECONDS: dict[str, Any] = {"metavar": "SECONDS", "type": parse_seconds}
-_LIMITS = Limits()
+_CODE_LIST: dict[str, Any] = {"metavar": "CODE,...", "type": parse_fields}
+_COUNTED: dict[str, Any] = {"metavar": "N", "type": parse_whole_number}
+_DURATION: dict[str, Any] = {"metavar": "SECONDS", "type": parse_seconds}
+_SHOWN_LIMITS = Limits()
 _FETCH = FetchOptions()
 
 # A table; formatted, each option would take ten lines.
@@ -124,17 +124,17 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("sources", "submit", "your site, such as example.org", metavar="SITE",
                nargs=1),
         Option("--key-file", "submit", "read the key from FILE, as the site serves it at /KEY.txt",
-               required=True, **_READ),
+               required=True, **_READABLE),
         Option("--endpoint", "submit", "submit to the service at URL (default: api.indexnow.org)",
                metavar="URL", type=parse_base_url),
         Option("--dry-run", "submit", "print the URLs, one a line; submit and remember nothing"),
         Option("-i --input-file", "urls tree discover watch",
                "read sites and sitemaps from FILE, one a line; - is standard input (may be "
-               "repeated)", action="append", **_READ),
+               "repeated)", action="append", **_READABLE),
         Option("urls", "why", "URL that should be listed, such as https://example.org/page",
                metavar="URL", nargs="*"),
         Option("-i --input-file", "why", "read URLs from FILE, one a line; - is standard input "
-               "(may be repeated)", action="append", **_READ),
+               "(may be repeated)", action="append", **_READABLE),
         Option("--in", "why", "search the sitemaps of SITE, which is a site, a folder or a sitemap "
                "(default: the site of each URL)", "inside", metavar="SITE"),
         Option("--visits", "why", "request N of the pages for their status, or all (default: 100)",
@@ -148,7 +148,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "read the folder or file as if it were served at URL", "", ("url",), metavar="URL",
                type=parse_base_url),
         Option("--urls", "audit", "compare with the known URLs in FILE (from a crawl, a log or "
-               "Search Console, as text, CSV, TSV, JSON lines or Parquet)", **_READ),
+               "Search Console, as text, CSV, TSV, JSON lines or Parquet)", **_READABLE),
         Option("--pages", "audit", "check the response of N listed pages, or all "
                "(default: none of a site, all of a built folder; 0: none)", metavar="N|all",
                type=parse_pages),
@@ -156,28 +156,28 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "all of them, or as many as --pages allows. OLD is a sitemap, folder, URL or list",
                metavar="OLD"),
         Option("--since-audit", "audit", "report pages whose date is newer though their text is "
-               "the same: FILE is the database of an earlier audit with --pages", **_READ),
+               "the same: FILE is the database of an earlier audit with --pages", **_READABLE),
         Option("--full", "scale", "forget what was read: write every URL of every host"),
         Option("--retry", "scale", "read also hosts that failed and are not due yet"),
         Option("--failed", "scale", "with the word status: print the hosts that were not read"),
     ),
     "what to show": (
-        Option("file", "state", "file that --state wrote", **_READ),
+        Option("file", "state", "file that --state wrote", **_READABLE),
         Option("--unlisted", "state",
                "print only the URLs that no sitemap lists any more, one a line"),
         Option("--gone", "state",
                "print only the URLs whose page is gone (404 or 410), one a line"),
         Option("--plan", "state", "print the next N sitemaps of --revisit, with time and reason",
-               **_COUNT),
+               **_COUNTED),
         Option("folder", "mcp", "folder for the states of sites; made if missing",
                metavar="FOLDER"),
         Option("before", "compare", "report of an audit, made by -o report.json",
-               **_READ | {"metavar": "BEFORE"}),
-        Option("after", "compare", "report of a later audit", **_READ | {"metavar": "AFTER"}),
+               **_READABLE | {"metavar": "BEFORE"}),
+        Option("after", "compare", "report of a later audit", **_READABLE | {"metavar": "AFTER"}),
         Option("key_file", "identity", "file with an Ed25519 key; made if missing",
                metavar="KEY_FILE"),
         Option("--headers", "identity", "print headers for a static server, valid for N days",
-               metavar="N", type=parse_count),
+               metavar="N", type=parse_whole_number),
         Option("shell", "completion", f"one of {', '.join(SHELLS)}", metavar="SHELL",
                choices=SHELLS),
     ),
@@ -185,33 +185,33 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--since", "urls read tree why",
                "keep URLs changed since WHEN: a date (2026-01-31), or a time ago (30m, 12h, 7d, "
                "2w)",
-               type=parse_since, **_WHEN),
+               type=parse_since_option, **_WHEN),
         Option("--until", "urls read tree why",
                "keep URLs last changed until WHEN: a date (that day included), or a time ago",
-               type=parse_until, **_WHEN),
+               type=parse_until_option, **_WHEN),
         Option("--undated", "urls read tree why",
                "keep or drop URLs without a lastmod or news date, with --since or --until "
                "(default: keep; the summary counts them)",
                choices=("keep", "drop")),
-        Option("-n --number", "newest", "print N URLs (default: 10)", default=10, **_COUNT),
-        Option("--include", f"{_ENTRIES} submit watch why",
+        Option("-n --number", "newest", "print N URLs (default: 10)", default=10, **_COUNTED),
+        Option("--include", f"{_ENTRY_COMMANDS} submit watch why",
                "keep URLs that match REGEX (may be repeated)", **_REGEX),
-        Option("--exclude", f"{_ENTRIES} submit watch why",
+        Option("--exclude", f"{_ENTRY_COMMANDS} submit watch why",
                "drop URLs that match REGEX (may be repeated)", **_REGEX),
-        Option("--limit", _ROWS, "stop after N URLs", "", ("max_urls",), **_COUNT),
-        Option("--language", f"{_ENTRIES} why",
+        Option("--limit", _ROW_COMMANDS, "stop after N URLs", "", ("max_urls",), **_COUNTED),
+        Option("--language", f"{_ENTRY_COMMANDS} why",
                "keep URLs whose record names one of these languages",
                metavar="CODE,...", type=parse_fields),
-        Option("--sample", _ROWS, "print a random sample of N URLs, each URL with the same chance",
-               **_COUNT),
-        Option("--seed", _ROWS, "with --sample: draw the sample number N (default: 0)", metavar="N",
-               type=int),
-        Option("--unique", _ROWS, "print each URL once (/#a counts as /)"),
+        Option("--sample", _ROW_COMMANDS,
+               "print a random sample of N URLs, each URL with the same chance", **_COUNTED),
+        Option("--seed", _ROW_COMMANDS, "with --sample: draw the sample number N (default: 0)",
+               metavar="N", type=int),
+        Option("--unique", _ROW_COMMANDS, "print each URL once (/#a counts as /)"),
     ),
     "rules": (
         Option("--select", "audit",
-               "run only these rules: codes, categories or prefixes (url-*)", **_WORDS),
-        Option("--ignore", "audit", "skip these rules, even if --select names them", **_WORDS),
+               "run only these rules: codes, categories or prefixes (url-*)", **_CODE_LIST),
+        Option("--ignore", "audit", "skip these rules, even if --select names them", **_CODE_LIST),
         Option("--fail-on", "audit",
                "exit with 5 for findings this severe, or more severe (default: error)",
                choices=FAIL_ON),
@@ -222,7 +222,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "judge the robots.txt rules for robots NAME (default: Googlebot)",
                metavar="NAME,...", type=parse_fields),
         Option("--rules", "audit", "add the rules in FOLDER: files of SQL", metavar="FOLDER"),
-        Option("--baseline", "audit", "exit with 5 only for hits that are not in FILE", **_READ),
+        Option("--baseline", "audit", "exit with 5 only for hits that are not in FILE",
+               **_READABLE),
         Option("--write-baseline", "audit", "write the hits to FILE, for --baseline", **_WRITTEN),
         Option("--list-rules", "audit", "list all rules"),
         Option("--explain", "audit", "explain the rule CODE", metavar="CODE"),
@@ -233,7 +234,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "sitemaps that have changed, and resumes this run if it was interrupted",
                **_WRITTEN),
         Option("--state", "why", "report which URLs are unlisted or gone, by the state FILE",
-               "state_file", **_READ),
+               "state_file", **_READABLE),
         Option("--state", "submit", "remember in FILE what the service has accepted", "state_file",
                required=True, **_WRITTEN),
         Option("--state", "watch", "keep the state of the sites in FILE", "state_file",
@@ -254,11 +255,11 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "otherwise with 0"),
         Option("--revisit", "urls", "with --changes: fetch only N of the known sitemaps, those "
                "where "
-               "changes have probably waited longest", **_COUNT),
+               "changes have probably waited longest", **_COUNTED),
         Option("--revisit", "scale", "fetch only N of the known sitemaps, those where changes "
-               "have probably waited longest", "revisit_all", **_COUNT),
+               "have probably waited longest", "revisit_all", **_COUNTED),
         Option("--gone-pages", "scale", "check whether N pages of unlisted URLs of each host "
-               "are gone", default=0, **_COUNT),
+               "are gone", default=0, **_COUNTED),
         Option("--unlisted", "urls", "with --changes: at the end, print the URLs that no sitemap "
                "lists any more; requires a format with the field `change`, such as jsonl"),
         Option("--gone", "urls", "with --changes: at the end, request the pages of unlisted URLs, "
@@ -303,18 +304,21 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                action="append", **_WRITTEN),
         Option("-o --output", "scale", "write to FOLDER, or to its URL, such as s3://bucket/crawl",
                metavar="FOLDER", required=True),
-        Option("--fields", _ENTRIES,
+        Option("--fields", _ENTRY_COMMANDS,
                "write only these fields, in this order, such as loc,lastmod or loc,date,title",
                metavar="NAME,...", type=parse_fields),
-        Option("-0 --null", _ENTRIES, "end each record with NUL instead of a newline, for xargs "
-               "-0", "", ("null_terminated",)),
-        Option("--no-header", _ENTRIES, "omit the first line of csv and tsv, to append with >> "
-               "FILE", "header", action="store_false"),
+        Option("-0 --null", _ENTRY_COMMANDS,
+               "end each record with NUL instead of a newline, for xargs -0",
+               "", ("null_terminated",)),
+        Option("--no-header", _ENTRY_COMMANDS,
+               "omit the first line of csv and tsv, to append with >> FILE",
+               "header", action="store_false"),
         Option("--title", "audit", "set the title of an HTML or Markdown report to TEXT",
                metavar="TEXT"),
-        Option("--count-by", _ROWS, "count the URLs by kind: print the number of each kind, "
-               "the most frequent first", choices=COUNT_KINDS),
-        Option("--examples", "audit", "show N hits for each rule (default: 20)", **_COUNT),
+        Option("--count-by", _ROW_COMMANDS,
+               "count the URLs by kind: print the number of each kind, the most frequent first",
+               choices=COUNT_KINDS),
+        Option("--examples", "audit", "show N hits for each rule (default: 20)", **_COUNTED),
         Option("--hits", "audit",
                "write all hits to FILE: .csv or .jsonl (also .gz), or .parquet", **_WRITTEN),
         Option("--database", "audit", "keep the DuckDB database of the audit in FILE", **_WRITTEN),
@@ -330,12 +334,12 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "tls://10.0.0.5:8786",
                metavar="ADDRESS", rivals="workers"),
         Option("--workers", "scale", "run N processes on this machine (default: one for each core)",
-               rivals="workers", **_COUNT),
+               rivals="workers", **_COUNTED),
         Option("--parallel", "scale", "read N hosts at once in each process (default: 64)",
-               **_COUNT),
+               **_COUNTED),
         Option("--parallel", "urls tree discover watch", f"read N sites at once (default: "
                f"{PARALLEL})",
-               default=PARALLEL, **_COUNT),
+               default=PARALLEL, **_COUNTED),
     ),
     "where to look": (
         Option("--probe", _WEB, "try the well-known paths: if nothing else is found (auto, the "
@@ -356,16 +360,16 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     ),
     "how far": (
         Option("--depth", _WALK, f"follow indexes inside indexes to depth N (default: "
-               f"{_LIMITS.depth})",
+               f"{_SHOWN_LIMITS.depth})",
                metavar="N", type=parse_depth),
         Option("--documents", "newest", "read at most N sitemaps (default: 20)", "most",
-               default=20, **_COUNT),
+               default=20, **_COUNTED),
         Option("--site-timeout", "audit", "stop the walk and the pages after SECONDS, and judge "
-               "what was read (default: a day)", "walk_seconds", **_SECONDS),
+               "what was read (default: a day)", "walk_seconds", **_DURATION),
         Option("--site-timeout", "urls tree", "stop each site after SECONDS, and print what was "
                "read "
                f"(default: {SITE_SECONDS:g} for each of several sites, a day for a single one)",
-               "walk_seconds", **_SECONDS),
+               "walk_seconds", **_DURATION),
         *(
             Option("--max-time", commands, "stop the run after TIME, such as 90s, 30m or 2h, "
                    f"and {act} what was read", metavar="TIME", type=parse_duration)
@@ -387,7 +391,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     "network": (
         Option("-c --concurrency", f"{_WALK} discover", f"fetch N documents of one site at once "
                f"(default: "
-               f"{_FETCH.concurrency}; at most {_FETCH.per_host} from one host)", **_COUNT),
+               f"{_FETCH.concurrency}; at most {_FETCH.per_host} from one host)", **_COUNTED),
         Option("--delay", f"{_NETWORK} scale mcp",
                "wait SECONDS between two requests to one host; robots.txt may require more",
                "delay_seconds",
@@ -395,7 +399,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("-m --timeout", f"{_NETWORK} scale mcp",
                "give up after SECONDS without the whole document, or without its first byte "
                f"(default: {_FETCH.total_seconds:g} and {_FETCH.headers_seconds:g})", "",
-               ("headers_seconds", "total_seconds"), **_SECONDS),
+               ("headers_seconds", "total_seconds"), **_DURATION),
         Option("-x --proxy", f"{_NETWORK} scale", "send requests through the HTTP proxy at URL; "
                "the environment is not read",
                metavar="URL", type=parse_proxy),
@@ -405,7 +409,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                f"'NewsBot/2.1 (+https://...)' (default: {_FETCH.user_agent})", metavar="NAME"),
         Option("--sign-key", f"{_NETWORK} scale mcp",
                "sign https requests with the Ed25519 key in FILE; "
-               "requires --sign-as", "sign_key", **_READ),
+               "requires --sign-as", "sign_key", **_READABLE),
         Option("--sign-as", f"{_NETWORK} scale mcp identity",
                "name URL as the place of the public key, in signed requests",
                "sign_as", metavar="URL"),
@@ -425,7 +429,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "allow_networks", metavar="NETWORK", action="append"),
         Option("--allow-port", f"{_NETWORK} scale mcp",
                "allow PORT besides 80, 443 and the ports of the sources (may be repeated)",
-               "allow_ports", metavar="PORT", type=parse_count, action="append"),
+               "allow_ports", metavar="PORT", type=parse_whole_number, action="append"),
     ),
     "messages": (
         Option("-q --quiet", _NOT_STATE,

@@ -188,7 +188,7 @@ def _show_option(action: argparse.Action) -> str:
 # -- files
 
 _STANDARD = ("-", os.devnull)
-_UPDATED = ("--baseline", "--write-baseline")
+_UPDATED_OPTIONS = ("--baseline", "--write-baseline")
 """A file that is read whole before it is written."""
 _BESIDE_A_STATE = ("-wal", "-shm", "-lock")
 """Ends of the names of files that belong to a state."""
@@ -216,7 +216,11 @@ def check_files(command: str, arguments: argparse.Namespace) -> None:
                 continue
             file = _identify(path)
             other = known.get(file, "")
-            if other and option.file == "written" and (other, option.name) != _UPDATED:
+            if (
+                other
+                and option.file == "written"
+                and (other, option.name) != _UPDATED_OPTIONS
+            ):
                 if other.startswith("-"):
                     what = other
                 else:

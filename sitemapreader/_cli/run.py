@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 MAX_LINE_CHARS = 65_536
 """Line of a list of sites: the longest URL that is requested."""
-_COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
+_LIST_COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 _NO_URL = "is not an http(s) URL; a list may contain only URLs"
 ONLY_FILES = "--base-url requires a folder or a file that exists: check the path, or leave it out"
 NO_SOURCE = "is neither an http(s) URL nor an existing file or folder"
@@ -263,4 +263,6 @@ async def read_lines(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[str,
 
 
 def _remove_comment(line: str) -> str:
-    return _COMMENT.sub("", line).rstrip()  # the # of a fragment has no blank before it
+    return _LIST_COMMENT.sub(
+        "", line
+    ).rstrip()  # the # of a fragment has no blank before it

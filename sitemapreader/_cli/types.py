@@ -16,10 +16,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MAX_DEPTH = 100
 """Depth of indexes: the JSON encoder cannot write much deeper trees; the protocol allows 1."""
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_UNITS_BY_LETTER = {
+    "s": "seconds",
+    "m": "minutes",
+    "h": "hours",
+    "d": "days",
+    "w": "weeks",
+}
 
 
-def parse_since(text: str) -> datetime:
+def parse_since_option(text: str) -> datetime:
     """Parse a date, or a span before now such as `7d` or `-7d`."""
     from sitemapreader._types import dates  # noqa: PLC0415 (not imported for --help)
 
@@ -31,12 +37,12 @@ def parse_since(text: str) -> datetime:
     raise ArgumentTypeError(said)
 
 
-def parse_until(text: str) -> datetime:
+def parse_until_option(text: str) -> datetime:
     """Parse the same, to the last moment of a day, month or year."""
     from sitemapreader._types.dates import end_of_span  # noqa: PLC0415 (not imported for --help)
 
-    moment = parse_since(text)
-    if text[-1:] in _UNITS:
+    moment = parse_since_option(text)
+    if text[-1:] in _UNITS_BY_LETTER:
         end = None
     else:
         end = end_of_span(moment, text)
@@ -47,12 +53,12 @@ def parse_until(text: str) -> datetime:
 
 def parse_duration(text: str) -> timedelta:
     """Parse a time such as 30m, or a number of seconds."""
-    if text[-1:] in _UNITS:
+    if text[-1:] in _UNITS_BY_LETTER:
         number, unit = (text[:-1], text[-1:])
     else:
         number, unit = (text, "s")
     with suppress(OverflowError, ValueError):
-        span = timedelta(**{_UNITS[unit]: float(number)})
+        span = timedelta(**{_UNITS_BY_LETTER[unit]: float(number)})
         if span > timedelta(0):
             return span
     raise ArgumentTypeError(f"{text!r}: write a time above 0, such as 90s, 30m or 2h")
@@ -69,7 +75,7 @@ def parse_pattern(text: str) -> re.Pattern[str]:
         ) from None
 
 
-def _number(
+def _make_number_parser(
     read: Callable[[str], T], accepts: Callable[[T], bool], wanted: str
 ) -> Callable[[str], T]:
     """Return a parser of numbers of some range."""
@@ -83,14 +89,16 @@ def _number(
     return parse
 
 
-parse_count = _number(int, lambda number: 0 < number < 10**15, "a whole number above 0")
-parse_depth = _number(
+parse_whole_number = _make_number_parser(
+    int, lambda number: 0 < number < 10**15, "a whole number above 0"
+)
+parse_depth = _make_number_parser(
     int, lambda number: 0 < number <= MAX_DEPTH, f"a number from 1 to {MAX_DEPTH}"
 )
-parse_seconds = _number(
+parse_seconds = _make_number_parser(
     float, lambda n: 0 < n < math.inf, "a number above 0, such as 2.5"
 )
-parse_delay = _number(
+parse_delay = _make_number_parser(
     float, lambda n: 0 <= n < math.inf, "a number of seconds, such as 0.5"
 )
 
@@ -99,13 +107,15 @@ def parse_pages(text: str) -> int | str:
     """Parse how many pages are visited: a number, or "all"."""
     if text == "all":
         return text
-    return _number(int, lambda number: 0 <= number < 10**15, "a number, 0 or all")(text)
+    return _make_number_parser(
+        int, lambda number: 0 <= number < 10**15, "a number, 0 or all"
+    )(text)
 
 
 def parse_shard(text: str) -> tuple[int, int]:
     """Parse one shard of several, as 3/16; return its number from 0 and their count."""
     number, slash, shards = text.partition("/")
-    if not slash or parse_count(number) > parse_count(shards):
+    if not slash or parse_whole_number(number) > parse_whole_number(shards):
         raise ArgumentTypeError(
             f"{text!r}: write the number of the shard and of all shards, such as 3/16"
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import attrs
 
-from sitemapreader._many.run import AT_ONCE, OnSite, SiteBatch, SiteRun
+from sitemapreader._many.run import SITES_AT_ONCE, OnSite, SiteBatch, SiteRun
 from sitemapreader._many.sources import (
     FileFetcher,
     InvalidSiteError,
@@ -22,6 +22,7 @@ from sitemapreader._types.urls import url_key
 from sitemapreader._walk.config import SharedArguments, refuse_unknown
 from sitemapreader._walk.context import UrlAllowance
 from sitemapreader._walk.stream import View
+from sitemapreader.changes.schedule import HOUR
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Iterator
@@ -46,7 +47,7 @@ __all__ = [
 def walk_many(
     sites: Sites,
     *,
-    at_once: int = AT_ONCE,
+    at_once: int = SITES_AT_ONCE,
     site_seconds: float | None = SITE_SECONDS,
     on_site: OnSite | None = None,
     **arguments: Unpack[SharedArguments],
@@ -105,9 +106,8 @@ walk_many_sync = walk_many
 
 # -- in rounds
 
-HOUR = 3600.0
 MOST_AN_HOUR = 3600
-_OWN = {"changes", "unlisted", "gone", "revisit"}
+_WATCH_ARGUMENTS = {"changes", "unlisted", "gone", "revisit"}
 """Arguments of `walk_many` that a watch chooses itself."""
 _REQUESTS_A_PAGE = 3
 """Requests for one page at most: a control page is requested before and after it."""
@@ -166,7 +166,7 @@ def watch(
     refuse_unknown(
         "watch", arguments.keys() - SharedArguments.__annotations__.keys() - own
     )
-    if named := arguments.keys() & _OWN:
+    if named := arguments.keys() & _WATCH_ARGUMENTS:
         raise TypeError(f"watch has no argument {min(named)!r}: use `kinds` and `pace`")
     return Watch(
         _name_sites(sites),
@@ -202,7 +202,7 @@ def _name_sites(sites: Collection[str | SiteTask]) -> dict[str, str | SiteTask]:
     return named
 
 
-_ENTRIES: View[SiteBatch, UrlEntry] = View(
+_ENTRY_VIEW: View[SiteBatch, UrlEntry] = View(
     lambda batches: (entry for batch in batches for entry in batch.rows)
 )
 
@@ -249,10 +249,10 @@ class Watch(SiteRun):
         self._counted_at = self._clock()
 
     def __aiter__(self) -> AsyncIterator[UrlEntry]:
-        return self._read(_ENTRIES)
+        return self._read(_ENTRY_VIEW)
 
     def __iter__(self) -> Iterator[UrlEntry]:
-        return iter(self._read(_ENTRIES))
+        return iter(self._read(_ENTRY_VIEW))
 
     # -- the watch's side
 

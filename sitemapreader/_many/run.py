@@ -60,9 +60,9 @@ OnSite: TypeAlias = "Callable[[SiteOutcome], object]"
 Watcher: TypeAlias = "Callable[[SiteWalk, SiteOutcome], Awaitable[None]]"
 """Awaited with each site that has come to its end by itself: the shell, for its messages."""
 
-AT_ONCE = 64
+SITES_AT_ONCE = 64
 """Sites that are read at the same time, by default."""
-_ANY_SITE = "https://localhost/"
+_PLACEHOLDER_SITE = "https://localhost/"
 """Arguments need a site to be checked; each visit replaces it."""
 _LEAST_BUFFERED = 256
 """Events of one site that wait for the consumer, where many sites share the memory."""
@@ -139,7 +139,7 @@ def _pair(batches: list[SiteBatch]) -> list[tuple[str, Rows]]:
     return [(batch.site, batch.rows) for batch in batches]
 
 
-_ROWS: View[SiteBatch, tuple[str, Rows]] = View(_pair)
+_ROW_VIEW: View[SiteBatch, tuple[str, Rows]] = View(_pair)
 SITE_LISTS: View[SiteBatch, tuple[str, list[UrlEntry]]] = View(
     lambda batches: ((site, list(rows)) for site, rows in _pair(batches))
 )
@@ -175,7 +175,7 @@ class SiteRun(TaskStream[SiteBatch]):
         self,
         sites: Sites,
         *,
-        at_once: int = AT_ONCE,
+        at_once: int = SITES_AT_ONCE,
         site_seconds: float | None = SITE_SECONDS,
         on_site: OnSite | None = None,
         **arguments: Unpack[SharedArguments],
@@ -183,7 +183,7 @@ class SiteRun(TaskStream[SiteBatch]):
         check_function("on_site", on_site, "a SiteOutcome")
         check_count("at_once", at_once)
         shared: SharedArguments = {"trusted": False, **arguments}
-        config = make_config(_ANY_SITE, **shared)
+        config = make_config(_PLACEHOLDER_SITE, **shared)
         self.outcomes: list[SiteOutcome] = []
         self.repeated = 0
         self.is_cut = False
@@ -229,7 +229,7 @@ class SiteRun(TaskStream[SiteBatch]):
 
     def rows(self) -> Loop[tuple[str, Rows]]:
         """Yield the entries as `batches` does, by columns where the reader gives columns."""
-        return self._read(_ROWS)
+        return self._read(_ROW_VIEW)
 
     def record_batches(self) -> Loop[pa.RecordBatch]:
         """Yield the rows as Arrow's record batches, with `site` as the first column.

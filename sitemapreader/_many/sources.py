@@ -51,7 +51,7 @@ SiteKind: TypeAlias = Literal["auto", "site", "sitemap"]
 
 ON_DISK = "/"
 """Domain of a site that needs no server."""
-_FILES = (".xml", ".gz", ".txt", ".rss", ".atom", ".html", ".htm")
+_FILE_SUFFIXES = (".xml", ".gz", ".txt", ".rss", ".atom", ".html", ".htm")
 """Suffixes of files; none is a top-level domain."""
 
 
@@ -169,7 +169,9 @@ def _looks_like_host(parsed: URL) -> bool:
     host = parsed.host or ""
     if parsed.explicit_port is not None or ":" in host or host == "localhost":
         return True
-    return "." in host and not host.startswith(".") and not host.endswith(_FILES)
+    return (
+        "." in host and not host.startswith(".") and not host.endswith(_FILE_SUFFIXES)
+    )
 
 
 def name_site(text: str) -> str:
@@ -245,7 +247,7 @@ def name_file(path: str) -> str:
     return path
 
 
-_PIECE_BYTES = 65_536
+_SOURCES_PIECE_BYTES = 65_536
 
 
 @asynccontextmanager
@@ -271,7 +273,7 @@ async def open_pieces(path: str) -> AsyncIterator[AsyncGenerator[bytes, None]]:
 
 async def _read_pieces(path: str, descriptor: int) -> AsyncGenerator[bytes, None]:
     is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-    read = partial(os.read, descriptor, _PIECE_BYTES)
+    read = partial(os.read, descriptor, _SOURCES_PIECE_BYTES)
     while True:
         try:
             # A pipe may deliver nothing for an hour, so it is read in a thread; and not from

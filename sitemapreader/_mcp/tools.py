@@ -38,9 +38,9 @@ _MAX_CHARS = 1_000
 _MAX_TITLE = 200
 _MAX_VISITS = 20
 """Pages that one call of `why` requests."""
-_MAX_NAMED = 10
+_MAX_NAMED_DOCUMENTS = 10
 """Number of unread documents, and of kinds of Issues, that a result names."""
-_MEANINGS = {code.value: code.meaning for code in IssueCode}
+_MEANINGS_BY_CODE = {code.value: code.meaning for code in IssueCode}
 
 # -- arguments: what is said of each is also said of a wrong one
 
@@ -166,17 +166,22 @@ class ToolAnswer(BaseModel):
         worst = sorted(
             found.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1])
         )
-        self.issues = {_explain(str(code)): count for code, count in worst[:_MAX_NAMED]}
+        self.issues = {
+            _explain_failure(str(code)): count
+            for code, count in worst[:_MAX_NAMED_DOCUMENTS]
+        }
         if isinstance(found, Report):
             complete = found.complete
         else:
             complete = not lost
         if not complete and not self.documents_read:
             raise ToolError(f"nothing was read: {'; '.join(self.issues)}")
-        self.not_read = [_show_document(each) for each in lost[:_MAX_NAMED]]
+        self.not_read = [_show_document(each) for each in lost[:_MAX_NAMED_DOCUMENTS]]
         self.not_read_in_all = len(lost)
         ends = (IssueCode.BUDGET_SECONDS, IssueCode.NO_SITEMAP)
-        end = next((_explain(str(each)) for each in ends if each in found.counts), "")
+        end = next(
+            (_explain_failure(str(each)) for each in ends if each in found.counts), ""
+        )
         if lost:
             said = f"{len(lost)} documents were not read: see not_read"
         else:
@@ -408,7 +413,7 @@ def _show_entry(entry: UrlEntry) -> dict[str, str]:
 
 
 def _show_document(document: Document) -> ToolRow:
-    why = _explain(document.reason)
+    why = _explain_failure(document.reason)
     status = str(document.status)
     return {"url": _show_url(document.url), "status": status, "why": why}
 
@@ -416,8 +421,8 @@ def _show_document(document: Document) -> ToolRow:
 _show_url = partial(excerpt, limit=_MAX_CHARS)
 
 
-def _explain(reason: str) -> str:
+def _explain_failure(reason: str) -> str:
     """Return the reason of an outcome with its meaning."""
-    if reason in _MEANINGS:
-        return f"{reason}: {_MEANINGS[reason]}"
+    if reason in _MEANINGS_BY_CODE:
+        return f"{reason}: {_MEANINGS_BY_CODE[reason]}"
     return reason

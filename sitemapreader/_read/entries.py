@@ -19,20 +19,20 @@ from sitemapreader._read.record import (
     Record,
     RecordContext,
     find_plain_text,
+    get_attributes,
     get_text,
     is_feed_link,
     is_html,
     join_texts,
     list_texts,
     make_extra,
-    read_attributes,
 )
 from sitemapreader._read.vocabulary import (
     ATOM,
-    EXTENSIONS,
     FEED_DATES,
     NO_NAME,
     OWN,
+    PARSED_EXTENSIONS,
     PROTOCOL_FIELDS,
     RESOURCESYNC,
     XHTML,
@@ -80,30 +80,34 @@ def read_parts(
     """Return the values of elements beside the protocol's own, by attribute."""
     found: defaultdict[str, list[Any]] = defaultdict(list)
     for name, element in parts:
-        for slot, value in _read_part(context, name, element, url):
-            if slot in found and slot in EXTENSIONS and not EXTENSIONS[slot].many:
+        for slot, value in _read_feed_part(context, name, element, url):
+            if (
+                slot in found
+                and slot in PARSED_EXTENSIONS
+                and not PARSED_EXTENSIONS[slot].many
+            ):
                 context.add_issue(
                     IssueCode.REPEATED_FIELD, element, url=url, value=name.local
                 )
             found[slot].append(value)
     values: dict[str, Any] = {slot: tuple(found.get(slot, ())) for slot in PARTS}
-    for slot, extension in EXTENSIONS.items():
+    for slot, extension in PARSED_EXTENSIONS.items():
         if not extension.many:
             values[slot] = next(reversed(values[slot]), None)
     news = values["news"]
     return {**values, "title": news.title if news else None}
 
 
-def _read_part(
+def _read_feed_part(
     context: RecordContext, name: Name, element: Element, url: str
 ) -> Iterator[tuple[str, Any]]:
     """Yield the values that an element gives, each with its slot."""
-    extension = EXTENSIONS.get(name.key)
+    extension = PARSED_EXTENSIONS.get(name.key)
     if extension and extension.tag == name.tag:
         yield from _read_extension(context, extension, element, url)
         return
     is_link = name.tag == "link" and name.key in _LINK_KEYS
-    link = read_attributes(element) if is_link else {}
+    link = get_attributes(element) if is_link else {}
     if not (href := link.get("href", "").strip()):
         if is_link and name.key == XHTML:
             value = f"<{name.local}> has no href"
@@ -189,7 +193,7 @@ def _read_field(
     url: str,
 ) -> None:
     if field.attributes or field.build:
-        attributes = read_attributes(element)
+        attributes = get_attributes(element)
     else:
         attributes = {}
     for attribute, slot, parse in field.attributes:
@@ -289,7 +293,7 @@ def _is_permalink(guid: Element) -> bool:
 
     RSS 2.0: it is one unless isPermaLink says false; in practice it must look like one.
     """
-    permalink = read_attributes(guid).get("ispermalink", "true")
+    permalink = get_attributes(guid).get("ispermalink", "true")
     return permalink.lower() != "false" and has_web_scheme(get_text(guid))
 
 
@@ -298,7 +302,7 @@ def _read_entry(context: RecordContext, record: Element) -> None:
     alternates = []
     for child in record:
         if context.names[child.tag].own == "link":
-            link = read_attributes(child)
+            link = get_attributes(child)
             if "alternate" in _list_relations(link, "alternate"):
                 alternates.append((link.get("href", "").strip(), child, link))
     found = [each for each in alternates if each[0]]
@@ -353,7 +357,8 @@ def read_record(context: RecordContext, record: Record) -> Iterable[object]:
         context.drop_record(record.error, join_texts(record.element))
         return ()
     return (
-        _READERS[context.names[record.element.tag].tag](context, record.element) or ()
+        _PARSERS_BY_NAME[context.names[record.element.tag].tag](context, record.element)
+        or ()
     )
 
 
@@ -461,7 +466,7 @@ def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
         for name, field in part.others
         if (name.key, name.tag) == (RESOURCESYNC, "md")
     ]
-    metadata = read_attributes(said[0]) if said else {}
+    metadata = get_attributes(said[0]) if said else {}
     if metadata.get("capability"):  # a list of lists: sections 8 and 9
         part.others.clear()
         _make_sitemap_entry(context, url, part)
@@ -492,7 +497,9 @@ _PARSERS: tuple[tuple[str, Callable[[str], Any], IssueCode], ...] = (
     ("priority", parse_priority, IssueCode.PRIORITY),
 )
 """Each field behind the loc, its parser, and the Issue of a value that cannot be read."""
-_READERS: dict[str, Callable[[RecordContext, Element], Iterator[None] | None]] = {
+_PARSERS_BY_NAME: dict[
+    str, Callable[[RecordContext, Element], Iterator[None] | None]
+] = {
     "url": _read_protocol_record,
     "sitemap": _read_protocol_record,
     "item": _read_item,

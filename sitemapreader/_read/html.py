@@ -68,10 +68,10 @@ _MAX_TAG_CHARS = 262_144
 _MAX_VALUE_CHARS = 65_536
 """Characters of a value whose references are decoded, in 30 ms if it consists of them."""
 # It begins with a name, not with the blanks before it: a search tries each place once.
-_ATTRIBUTE = re.compile(
+_HTML_ATTRIBUTE = re.compile(
     r"""([^\s/>=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"'][^\s>]*+)))?+=?"""
 )
-_NAME = re.compile(r"&(?=([A-Za-z][A-Za-z0-9]*+;?)(=?))")
+_NAMED_REFERENCE = re.compile(r"&(?=([A-Za-z][A-Za-z0-9]*+;?)(=?))")
 _LONG_NUMBER = re.compile(r"&#[0-9]{17,};?")
 """Reference with thousands of digits, for which `int` raises."""
 
@@ -98,7 +98,7 @@ class Token(NamedTuple):
     def attributes(self) -> dict[str, str]:
         """The values by names in lower case; the first one of a name counts."""
         found: dict[str, str] = {}
-        for name, double, single, bare in _ATTRIBUTE.findall(self.source):
+        for name, double, single, bare in _HTML_ATTRIBUTE.findall(self.source):
             found.setdefault(name.lower(), decode_attribute(double or single or bare))
         return found
 
@@ -180,7 +180,7 @@ def decode_attribute(value: str) -> str:
     """
     has_references = "&" in value and len(value) <= _MAX_VALUE_CHARS
     if has_references:
-        return decode_text(_NAME.sub(_protect, value))
+        return decode_text(_NAMED_REFERENCE.sub(_protect, value))
     return value
 
 
@@ -214,11 +214,11 @@ _COMMENT_TITLE = re.compile(
     r"|\b(?:flux|feed) d(?:es|os|e|ei) (?:commentaires|coment[aá]rios|comentarios|commenti)\b",
     re.IGNORECASE,
 )
-_PARAMETER = (
+_MEDIA_PARAMETER = (
     r""";\s*+([\w!#$&+^`|~.*-]++)(?:\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+)))?"""
 )
-_LINK_PARAMETER = re.compile(_PARAMETER, re.ASCII)
-_LINK = re.compile(rf"<([^<>]*+)>((?:\s*+{_PARAMETER})*+)", re.ASCII)
+_LINK_PARAMETER = re.compile(_MEDIA_PARAMETER, re.ASCII)
+_LINK = re.compile(rf"<([^<>]*+)>((?:\s*+{_MEDIA_PARAMETER})*+)", re.ASCII)
 
 
 def find_hints(
@@ -330,9 +330,9 @@ def decode_page(data: bytes, charset: str | None) -> str:
 
 # -- HTML site maps
 
-_MARKUP = re.compile(r'[<"]')
+_TAG_OR_QUOTE = re.compile(r'[<"]')
 _LINK_TAGS = frozenset({"a", "area", "base", UNFINISHED})
-_STEP = 2_000
+_TOKENS_AT_ONCE = 2_000
 """Tokens that are passed over in one step, in about 5 ms."""
 _LINK_WORK = 20
 """Tokens that take as long as one link."""
@@ -380,7 +380,7 @@ class HtmlReader:
                 self._read_link(events, token)
                 work += _LINK_WORK + len(token.source) // _CHARS_OF_WORK
                 work += 0 if token.source.isascii() else _HOST_WORK
-            if work > _STEP:
+            if work > _TOKENS_AT_ONCE:
                 yield events
                 events = []
                 work = 0
@@ -419,7 +419,9 @@ class HtmlReader:
             return "", [IssueCode.FIELD_TOO_LONG]
         site = self._stats.sitemap
         url, codes = read_loc(href, self._base or site)
-        if url and _MARKUP.search(href):  # a quote was lost, and with it the link's end
+        if url and _TAG_OR_QUOTE.search(
+            href
+        ):  # a quote was lost, and with it the link's end
             return "", [IssueCode.MALFORMED]
         is_named = url != without_userinfo(url)
         is_taken = (

@@ -10,7 +10,7 @@ import re
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from sitemapreader._read.record import find_plain_text, join_texts, read_attributes
+from sitemapreader._read.record import find_plain_text, get_attributes, join_texts
 from sitemapreader._read.vocabulary import MEDIA, Name, Names, parse_count
 from sitemapreader._types.models import Image, Video
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 _FLASH = "application/x-shockwave-flash"
 """A player, which YouTube's feeds still name."""
 _CONTENTS = ("content", "enclosure", "link")
-_FIELDS = frozenset({"title", "description", "thumbnail", "player"})
+_SHARED_ELEMENTS = frozenset({"title", "description", "thumbnail", "player"})
 """Elements that say something of a medium, or of all media of the record in which they stand."""
 _MAX_SHARED_CHARS = 1_000_000
 """Characters that a field of the record may add in all, repeated by each of its media."""
-_KINDS = {
+_KINDS_BY_FORMAT = {
     **dict.fromkeys(
         ("jpg", "jpeg", "pjpeg", "png", "gif", "webp", "avif", "svg"), "image"
     ),
@@ -118,7 +118,7 @@ def _find_content(names: Names, part: Element) -> _Content | None:
     first = None
     for each in part if names[part.tag].tag == "group" else (part,):
         if names[each.tag].tag in _CONTENTS:
-            attributes = read_attributes(each)
+            attributes = get_attributes(each)
             if kind := _find_kind(attributes):
                 content = _Content(each, attributes, kind)
                 if attributes.get("isdefault") == "true":
@@ -132,7 +132,7 @@ def _find_fields(names: Names, scope: Element) -> dict[str, Element]:
     fields: dict[str, Element] = {}
     for child in scope:
         name = names[child.tag]
-        if name.key == MEDIA and name.tag in _FIELDS:
+        if name.key == MEDIA and name.tag in _SHARED_ELEMENTS:
             fields.setdefault(name.tag, child)
     return fields
 
@@ -155,7 +155,7 @@ def _is_media(name: Name, element: Element) -> bool:
     if name.own != "link" or not element.attrib:
         return name.key == MEDIA or name.own == "enclosure"
     # RFC 4287, section 4.2.7.2
-    return read_attributes(element).get("rel", "").strip().lower() == "enclosure"
+    return get_attributes(element).get("rel", "").strip().lower() == "enclosure"
 
 
 def _find_kind(attributes: dict[str, str]) -> str:
@@ -170,7 +170,7 @@ def _find_kind(attributes: dict[str, str]) -> str:
     if media_type == _FLASH:
         return "video"
     if subtype:
-        of_type = _KINDS.get(subtype.removeprefix("x-").partition("+")[0], "")
+        of_type = _KINDS_BY_FORMAT.get(subtype.removeprefix("x-").partition("+")[0], "")
     else:
         of_type = ""
     if not kind:
@@ -185,7 +185,7 @@ def _find_kind_of_path(attributes: dict[str, str]) -> str:
     path = url.partition("?")[0].partition("#")[0]
     suffix = _SUFFIX.search(path)
     if suffix:
-        return _KINDS.get(suffix[1].lower(), "")
+        return _KINDS_BY_FORMAT.get(suffix[1].lower(), "")
     return ""
 
 
@@ -212,7 +212,7 @@ def _make_video(
 def _read_url(read_url: ReadUrl, report: Report, element: Element | None) -> str | None:
     if element is None:
         return None
-    attributes = read_attributes(element)
+    attributes = get_attributes(element)
     text = attributes.get("url", attributes.get("href", "")).strip()
     url = read_url(text, element) if text else None
     if text and not url:

@@ -57,7 +57,7 @@ _SAMPLE_LINES = 20
 _SITEMAP_URL = re.compile(r"\A[^?#]*\.xml(?:\.gz)?(?:[?#]|\Z)", re.IGNORECASE)
 
 
-def _is_text(start: bytes) -> bool:
+def _is_plain_text(start: bytes) -> bool:
     lines = split_lines(start[:65_536].decode("utf-8", "replace"))
     texts = [line.strip("\"' \t") for line in lines if line]
     sample = [has_web_scheme(text) for text in texts[:_SAMPLE_LINES]]
@@ -332,7 +332,7 @@ class SitemapReader:
         both = (self.stats, self.limits)
         is_markup = start.startswith(b"<")
         if not is_markup:
-            if start and _is_text(start):
+            if start and _is_plain_text(start):
                 return TextReader(*both)
             is_json = _JSON.match(start) and not _TAG_ON_A_LINE.search(start)
             if is_json or not _XML_BEGINS.search(start):

@@ -155,12 +155,12 @@ def is_feed_link(link: Mapping[str, str], target: str) -> bool:
 def find_plain_text(element: Element) -> str:
     """Return the text of an element that may be HTML (RFC 4287, section 3.1.1.2)."""
     text = join_texts(element)
-    if is_html(read_attributes(element).get("type", "")):
+    if is_html(get_attributes(element).get("type", "")):
         text = unescape(_HTML_TAG.sub("", text), set()).strip()
     return text
 
 
-def read_attributes(element: Element) -> dict[str, str]:
+def get_attributes(element: Element) -> dict[str, str]:
     """Return the attributes without a prefix, by their names in lower case."""
     return {name.lower(): value for name, value in element.items() if name[0] != "{"}
 

@@ -214,11 +214,11 @@ def _names_of(agent: str) -> set[str]:
 # SECURITY: str.splitlines() breaks a line at some of these, so a comment could smuggle in a rule.
 # The other control characters have no place in a line either.
 _CONTROL_CHARACTERS = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f\x85\u2028\u2029]")
-# How a page, gzip, PDF and zip begin. `_decode` looks for NUL as well, which no text holds.
+# How a page, gzip, PDF and zip begin. `_decode_line` looks for NUL as well, which no text holds.
 _NOT_TEXT = ("<", "\x1f", "%PDF", "PK\x03\x04")
 _SNIFFED_CHARS = 1_024
 
-_FIELDS = {
+_FIELD_NAMES = {
     **dict.fromkeys(("user-agent", "useragent", "user agent"), "user-agent"),
     "allow": "allow",
     **dict.fromkeys(
@@ -231,7 +231,9 @@ _FIELDS = {
     "content-usage": "content-usage",
 }
 """As generous as protego, and as Google's parser, which accepts these misspellings."""
-_FIELD = re.compile(rf"({'|'.join(_FIELDS)})(?:\s*+:|\s|\Z)\s*+(.*)", re.IGNORECASE)
+_FIELD = re.compile(
+    rf"({'|'.join(_FIELD_NAMES)})(?:\s*+:|\s|\Z)\s*+(.*)", re.IGNORECASE
+)
 """A known name, and a value; the colon may be missing."""
 _OTHER_FIELDS = frozenset(("clean-param", "host", "license", "noindex", "request-rate"))
 """Fields without a rule or a sitemap, by which a robots.txt is known as well."""
@@ -255,7 +257,7 @@ def parse_robots(data: bytes, url: str = "", *, complete: bool = True) -> Robots
             "its encoding is detected"
         )
     parser = _RobotsParser(url)
-    text = _decode(data[:ROBOTS_MAX_BYTES])
+    text = _decode_line(data[:ROBOTS_MAX_BYTES])
     is_cut = len(data) > ROBOTS_MAX_BYTES
     if text is not None and (is_cut or not complete):
         text = text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
@@ -269,7 +271,7 @@ def parse_robots(data: bytes, url: str = "", *, complete: bool = True) -> Robots
     return parser.finish(complete=complete)
 
 
-def _decode(data: bytes) -> str | None:
+def _decode_line(data: bytes) -> str | None:
     """Return the text, without control characters; `None` if the body is not text."""
     text = decode_page(data, "utf-8")
     head = text[:_SNIFFED_CHARS]
@@ -313,7 +315,7 @@ class _RobotsParser:
         match = _FIELD.match(line)
         name = line.partition(":")[0].strip().lower()
         self.is_robots = self.is_robots or match is not None or name in _OTHER_FIELDS
-        field = _FIELDS[match[1].lower()] if match else ""
+        field = _FIELD_NAMES[match[1].lower()] if match else ""
         value = trim(match[2]) if match else ""
         if is_cut:
             # A value that is cut means something else. But the beginning of a Disallow forbids all

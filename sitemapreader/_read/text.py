@@ -30,7 +30,7 @@ _DATE = r"\d{4}-\d\d(?:-\d\d(?:[T ]\d\d:\d\d[\d:.]{0,16}(?:Z|[+-]\d\d:?\d\d)?)?)
 _CHANGEFREQ = rf"(?i:{'|'.join(CHANGEFREQS)})"
 _PRIORITY = r"[01]\.\d{1,6}"
 _SEPARATOR = r"""["'>]?(?:\s{0,8}[,;|]\s{0,8}|\s{1,8})["']?"""
-_COLUMNS = re.compile(
+_URL_WITH_VALUES = re.compile(
     rf"""(?P<url>\S+?)(?<!\d-\d\d){_SEPARATOR}(?:{_DATE}|{_CHANGEFREQ}{_SEPARATOR}{_PRIORITY})"""
     rf"""(?:{_SEPARATOR}(?:{_DATE}|{_CHANGEFREQ}|{_PRIORITY})?){{0,4}}["']?"""
 )
@@ -57,7 +57,7 @@ def split_line(line: str) -> list[str]:
 def _unwrap(text: str) -> str:
     """Return the first column of a text, without quotes and brackets."""
     first = text.partition("\t")[0]
-    if columns := _COLUMNS.fullmatch(first):
+    if columns := _URL_WITH_VALUES.fullmatch(first):
         first = columns["url"]
     bare = first.strip(_WRAPPERS)
     if bare[:1] == "'":
@@ -72,7 +72,7 @@ _SEPARATORS = re.compile(
     r"""[,;|]["' ]*+(?:\d\d\d\d-\d|[a-zA-Z]{5,7}["' ]*+[,;|]|https?:)"""
 )
 """Stand in front of a second column, or of a second URL."""
-_STEP = 1_000
+_LINES_AT_ONCE = 1_000
 """Lines of one step, which take about 5 ms."""
 
 
@@ -153,7 +153,7 @@ class TextReader:
                 )
             for url in urls:
                 self._read_url(events, url, number)
-            if number % _STEP == 0:
+            if number % _LINES_AT_ONCE == 0:
                 yield events
                 events = []
         yield events

@@ -24,11 +24,11 @@ USAGE_LABELS = ("search", "train-ai")
 _CHOICES = {"y": True, "n": False}
 
 # Dictionaries of RFC 9651, section 4.2.2. Possessive quantifiers keep the time linear.
-_KEY = r"[a-z*][a-z0-9_.*-]*+"
-_NAME = r"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*+"
+_USAGE_KEY = r"[a-z*][a-z0-9_.*-]*+"
+_USAGE_NAME = r"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*+"
 _ITEMS = (
     r'"(?:[ !#-\[\]-~]|\\["\\])*+"',  # a string
-    _NAME,  # a token
+    _USAGE_NAME,  # a token
     r"-?\d{1,12}\.\d{1,3}(?![\d.])",  # a decimal
     r"-?\d{1,15}(?![\d.])",  # an integer
     r":[A-Za-z0-9+/=]*+:",  # bytes
@@ -37,9 +37,9 @@ _ITEMS = (
     r'%"(?:[ !#$&-~]|%[0-9a-f]{2})*+"',  # a display string
 )
 _ITEM = "|".join(_ITEMS)
-_PARAMETERS = rf"(?:;\x20*+{_KEY}(?:=(?:{_ITEM}))?+)*+"
+_PARAMETERS = rf"(?:;\x20*+{_USAGE_KEY}(?:=(?:{_ITEM}))?+)*+"
 _LIST = rf"\(\x20*+(?:(?:{_ITEM}){_PARAMETERS}(?:\x20++|(?=\))))*+\)"
-_MEMBER = re.compile(rf"({_KEY})(?:=({_ITEM}|{_LIST}))?+{_PARAMETERS}", re.ASCII)
+_MEMBER = re.compile(rf"({_USAGE_KEY})(?:=({_ITEM}|{_LIST}))?+{_PARAMETERS}", re.ASCII)
 _COMMA = re.compile(r"[ \t]*+,[ \t]*+")
 
 

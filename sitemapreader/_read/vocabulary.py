@@ -250,37 +250,41 @@ def _read_number(
 
 
 # Texts that match need no Issue, with or without blanks around them.
-_COUNT = "[0-9]{1,15}"
+_COUNT_TEXT = "[0-9]{1,15}"
 _DECIMALS = "[0-9]{1,99}"
 """JavaScript prints 17 of them, and exact decimals have 50."""
 _TINY = rf"[0-9](?:\.{_DECIMALS})?[eE]-0?[1-9][0-9]{{0,2}}"
 """Notation of JavaScript for a number below 0.000001."""
-_NUMBER = rf"-?[0-9]{{1,15}}(?:\.{_DECIMALS})?|{_TINY}"
+_NUMBER_TEXT = rf"-?[0-9]{{1,15}}(?:\.{_DECIMALS})?|{_TINY}"
 _RATING = rf"[0-4](?:\.{_DECIMALS})?|5(?:\.0{{1,99}})?|{_TINY}"
-_DAY = (
+_DAY_TEXT = (
     "(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
     "|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
 )
-_ZONE = "(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9])"
-_TIME = rf"T(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{{1,6}})?)?{_ZONE}"
+_ZONE_TEXT = "(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9])"
+_TIME_TEXT = (
+    rf"T(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{{1,6}})?)?{_ZONE_TEXT}"
+)
 
 parse_priority = _read_number(
     rf"0?\.{_DECIMALS}|0(?:\.\d{{0,99}})?|1(?:\.0{{0,99}})?|{_TINY}", float
 )
 """Reads a priority from 0.0 to 1.0."""
-parse_count = _read_number(_COUNT, int)
+parse_count = _read_number(_COUNT_TEXT, int)
 """Reads a whole number of seconds or views."""
-_KINDS: dict[Any, tuple[Callable[[str], object | None], str]] = {
+_PARSERS_BY_TYPE: dict[Any, tuple[Callable[[str], object | None], str]] = {
     str: (take_text, ""),
     models.Reference: (take_url, ""),
-    int: (parse_count, _COUNT),
-    float: (_read_number(_NUMBER, float), _NUMBER),
+    int: (parse_count, _COUNT_TEXT),
+    float: (_read_number(_NUMBER_TEXT, float), _NUMBER_TEXT),
     models.Rating: (_read_number(_RATING, float), _RATING),
     bool: (_parse_yes_no, f"(?i:{'|'.join(_YES_NO)})"),
-    datetime: (parse_lastmod, f"(?:2[0-9]{{3}}|199[1-9])-{_DAY}(?:{_TIME})?"),
+    datetime: (parse_lastmod, f"(?:2[0-9]{{3}}|199[1-9])-{_DAY_TEXT}(?:{_TIME_TEXT})?"),
 }
 """Type of a field -> its parser, and the pattern of texts that it reads for sure."""
-CERTAIN_TEXTS = {parse: pattern for parse, pattern in _KINDS.values() if pattern}
+CERTAIN_TEXTS = {
+    parse: pattern for parse, pattern in _PARSERS_BY_TYPE.values() if pattern
+}
 """Parser -> pattern of the texts that it reads for sure."""
 
 
@@ -332,7 +336,7 @@ def _list_fields(model: type) -> dict[str, Field]:
         tag = each.metadata.get("element") or each.name
         if attribute := each.metadata.get("attribute"):
             of = fields[tag]
-            part = (attribute, each.name, _KINDS[kind][0])
+            part = (attribute, each.name, _PARSERS_BY_TYPE[kind][0])
             fields[tag] = attrs.evolve(of, attributes=(*of.attributes, part))
             continue
         if attrs.has(kind):
@@ -340,7 +344,7 @@ def _list_fields(model: type) -> dict[str, Field]:
         else:
             build = None
         inside = each.metadata.get("inside", "")
-        parse = take_text if build else _KINDS[kind][0]
+        parse = take_text if build else _PARSERS_BY_TYPE[kind][0]
         fields[tag] = Field(tag, each.name, parse, bool(more), build, inside)
     return fields
 
@@ -367,7 +371,7 @@ def _make_extension(slot: attrs.Attribute[Any]) -> Extension:
     )
 
 
-EXTENSIONS = {slot.name: _make_extension(slot) for slot in models.EXTENSIONS}
+PARSED_EXTENSIONS = {slot.name: _make_extension(slot) for slot in models.EXTENSIONS}
 """Key of a namespace, which is an attribute of the entry -> its extension."""
 
 PROTOCOL_FIELDS = ("loc", "lastmod", "changefreq", "priority")
@@ -395,10 +399,10 @@ FEED_FIELDS = {
 }
 FIELDS = frozenset(
     {*PROTOCOL_FIELDS, *FEED_FIELDS}
-    | {tag for extension in EXTENSIONS.values() for tag in extension.by_tag}
+    | {tag for extension in PARSED_EXTENSIONS.values() for tag in extension.by_tag}
 )
 """Tags of all elements that hold text alone: inside one of them no other can begin."""
 KNOWN_TAGS = FIELDS.union(
-    *({each.tag, *each.containers} for each in EXTENSIONS.values())
+    *({each.tag, *each.containers} for each in PARSED_EXTENSIONS.values())
 )
 """Tags of all elements of the vocabulary."""

@@ -25,9 +25,9 @@ MAX_DATE_CHARS = 128
 """No date needs more, folded over lines or not; it bounds the work on hostile text."""
 FIRST_YEAR = 1991
 """The year of the first web pages (https://info.cern.ch/); no page was changed before it."""
-_BLANKS = " \t\r\n"
+_XML_BLANKS = " \t\r\n"
 _FOLDS = re.compile(r"[ \t\r\n]+")
-_COMMENT = re.compile(r"\([^()]*\)")
+_MAIL_COMMENT = re.compile(r"\([^()]*\)")
 
 _W3C = re.compile(
     r"(?P<year>\d{4})(?:-(?P<month>\d\d?)(?:-(?P<day>\d\d?)"
@@ -78,7 +78,7 @@ def parse_lastmod(text: str) -> datetime | None:
     A missing month, day or time counts as the first moment of its span; a missing zone as UTC.
     Never raises.
     """
-    moment = _parse(text)
+    moment = _parse_date(text)
     if moment is None or moment.year < FIRST_YEAR:
         return None
     return moment
@@ -105,7 +105,7 @@ def parse_last_modified(text: str) -> datetime | None:
 
     Builds that can be repeated give all files the date 1 or 315532801 (1980), in each version.
     """
-    moment = _parse(text) or parse_http_date(
+    moment = _parse_date(text) or parse_http_date(
         text
     )  # the latter takes the year 0001 for 2001
     if moment is None or moment.year < FIRST_YEAR:
@@ -113,8 +113,8 @@ def parse_last_modified(text: str) -> datetime | None:
     return moment
 
 
-def _parse(text: str) -> datetime | None:
-    text = text.strip(_BLANKS)
+def _parse_date(text: str) -> datetime | None:
+    text = text.strip(_XML_BLANKS)
     if len(text) > MAX_DATE_CHARS:
         return None
     match = _W3C.fullmatch(text) or _RFC822.fullmatch(text)
@@ -131,10 +131,10 @@ def _parse(text: str) -> datetime | None:
 def _unfold(text: str) -> str:
     """Remove the comments and line folds of RFC 822 (section 3.4)."""
     while (
-        "(" in text and (rest := _COMMENT.sub(" ", text)) != text
+        "(" in text and (rest := _MAIL_COMMENT.sub(" ", text)) != text
     ):  # comments may be nested
         text = rest
-    return _FOLDS.sub(" ", text).strip(_BLANKS)
+    return _FOLDS.sub(" ", text).strip(_XML_BLANKS)
 
 
 def _make_moment(
@@ -271,8 +271,8 @@ def end_of_span(moment: datetime, text: str) -> datetime | None:
         return _END_OF_TIME
 
 
-_SECONDS = re.compile(r":\d\d:\d\d")
-_ZONE = re.compile(r"[^:]*+:.*(?:[A-Za-z]|[+-]\d\d(?::?\d\d)?)$", re.DOTALL)
+_WITH_SECONDS = re.compile(r":\d\d:\d\d")
+_WITH_ZONE = re.compile(r"[^:]*+:.*(?:[A-Za-z]|[+-]\d\d(?::?\d\d)?)$", re.DOTALL)
 _FARTHEST = timedelta(hours=12)
 """A day ends so much later than in UTC where it ends last; a text without a zone may mean that."""
 
@@ -281,7 +281,7 @@ def latest_moment(moment: datetime | None, text: str) -> datetime | None:
     """Return the last moment that a date may mean as it is written, in any zone."""
     if moment is None:
         return None
-    if _SECONDS.search(text):
+    if _WITH_SECONDS.search(text):
         unit = timedelta(seconds=1)
     else:
         unit = timedelta(minutes=1)
@@ -290,7 +290,7 @@ def latest_moment(moment: datetime | None, text: str) -> datetime | None:
         return (
             end
             - timedelta.resolution
-            + (timedelta() if _ZONE.match(text) else _FARTHEST)
+            + (timedelta() if _WITH_ZONE.match(text) else _FARTHEST)
         )
     except OverflowError:
         return _END_OF_TIME
@@ -315,7 +315,7 @@ def parse_since(text: str) -> datetime | None:
     number = text[:-1].removeprefix("-")
     unit = text[-1:]
     if not (number.isascii() and number.isdigit() and unit in SPANS):
-        moment = _parse(text)
+        moment = _parse_date(text)
         is_day = moment is not None and ":" not in text
         if moment and is_day:
             return WholeDay.fromisoformat(moment.isoformat())

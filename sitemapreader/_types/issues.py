@@ -277,10 +277,10 @@ def excerpt(text: str, limit: int = MAX_EXCERPT) -> str:
     cut = text if len(text) <= limit else text[:limit] + "…"
     if cut.isprintable():
         return cut
-    return "".join(c if c.isprintable() else _escape(c) for c in cut)
+    return "".join(c if c.isprintable() else _escape_controls(c) for c in cut)
 
 
-def _escape(char: str) -> str:
+def _escape_controls(char: str) -> str:
     if unicodedata.category(char) == "Zs":
         return char
     return char.encode("unicode_escape").decode("ascii")

@@ -57,10 +57,10 @@ def _limit(default: float) -> Any:
     return attrs.field(default=default, validator=_positive)
 
 
-_USERINFO = re.compile(r"//[^/?#]*@")
-_HIDDEN: dict[str, Callable[[Any], object]] = {
+_PROXY_USERINFO = re.compile(r"//[^/?#]*@")
+_MASKED_FIELDS: dict[str, Callable[[Any], object]] = {
     "headers": lambda headers: dict.fromkeys(headers, "..."),
-    "proxy": lambda proxy: _USERINFO.sub("//", proxy),
+    "proxy": lambda proxy: _PROXY_USERINFO.sub("//", proxy),
 }
 """Field that may hold a password -> how it is shown."""
 
@@ -72,8 +72,8 @@ def _show_changed(options: Limits | FetchOptions) -> str:
     for field in attrs.fields(type(options)):
         value = getattr(options, field.name)
         if value != getattr(default, field.name):
-            if field.name in _HIDDEN:
-                shown = _HIDDEN[field.name](value)
+            if field.name in _MASKED_FIELDS:
+                shown = _MASKED_FIELDS[field.name](value)
             else:
                 shown = value
             changed.append(f"{field.name}={shown!r}")

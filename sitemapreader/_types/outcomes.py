@@ -78,8 +78,8 @@ _NO_ANSWER = frozenset(
         IssueCode.BLOCKED_BY_SITE,
     }
 )
-_CODES = {code.value: code for code in IssueCode}
-_UNITS = ("B", "KiB", "MiB", "GiB")
+_CODES_BY_VALUE = {code.value: code for code in IssueCode}
+_BYTE_UNITS = ("B", "KiB", "MiB", "GiB")
 
 
 class Status(StrEnum):
@@ -211,7 +211,10 @@ class Document:
     def counts(self) -> Counter[IssueCode]:
         """The number of Issues of each code."""
         return Counter(
-            {_CODES[code]: count for code, count in (self._counts or {}).items()}
+            {
+                _CODES_BY_VALUE[code]: count
+                for code, count in (self._counts or {}).items()
+            }
         )
 
     def count_issues(self, code: IssueCode, number: int = 1) -> int:
@@ -223,7 +226,7 @@ class Document:
 
     def to_dict(self) -> dict[str, Any]:
         """Return its fields as JSON's types; of Issues, how many of each code there were."""
-        row = {name: _plain(getattr(self, name)) for name in _FIELDS}
+        row = {name: _to_plain(getattr(self, name)) for name in _OUTCOME_FIELDS}
         return row | {"issues": dict(self._counts or {})}
 
     @property
@@ -273,14 +276,14 @@ class Document:
         return True
 
 
-_FIELDS = [
+_OUTCOME_FIELDS = [
     field.name
     for field in attrs.fields(Document)
     if field.init and field.name != "issues"
 ]
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, StrEnum):
         return value.value
     if isinstance(value, datetime):
@@ -298,13 +301,13 @@ def _show_sizes(raw: int, inflated: int) -> str:
 
 def show_bytes(count: float) -> str:
     """Write a number of bytes in the unit that fits: 465.2 KiB."""
-    for unit in _UNITS[:-1]:
+    for unit in _BYTE_UNITS[:-1]:
         if count < 1024:
             if unit == "B":
                 return f"{count:.0f} {unit}"
             return f"{count:.1f} {unit}"
         count /= 1024
-    return f"{count:.1f} {_UNITS[-1]}"
+    return f"{count:.1f} {_BYTE_UNITS[-1]}"
 
 
 def inflect(count: int, units: str) -> str:
@@ -433,7 +436,7 @@ class BodyDigest:
     digest: bytes
 
 
-_COMMENT = re.compile(rb"<!--[^<]{0,1000}?-->")
+_XML_COMMENT = re.compile(rb"<!--[^<]{0,1000}?-->")
 """No markup is in it: whatever stands around it, it holds no record."""
 _LONGEST_COMMENT = 1_007
 _MOST_COMMENTS = 65_536
@@ -491,7 +494,7 @@ class BodyHasher:
         data = data[:end]
         # one character is found faster
         if b"!" in data:
-            return _COMMENT.sub(self._leave_out, data)
+            return _XML_COMMENT.sub(self._leave_out, data)
         return data
 
     def _leave_out(self, comment: re.Match[bytes]) -> bytes:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _Item = TypeVar("_Item", bound=Event)
-_ABSENT: dict[str, Any] = {
+_EMPTY_VALUES: dict[str, Any] = {
     field.name: field.default for field in attrs.fields(UrlEntry)
 }
 """Attribute of an entry -> its value where there is none."""
@@ -60,18 +60,18 @@ class EntryColumns:
             return [day and DateSource.LASTMOD for day in self.get("lastmod")]
         column = getattr(self, "lastmod" if name == "date" else name, None)
         if column is None:
-            return [_ABSENT.get(name)] * len(self)
+            return [_EMPTY_VALUES.get(name)] * len(self)
         return list(column)
 
     def select(self, marks: Sequence[bool]) -> Self:
         """Return the entries that have a mark."""
-        columns: list[Any] = [getattr(self, name) for name in _FIELDS]
+        columns: list[Any] = [getattr(self, name) for name in _COLUMN_NAMES]
         return type(self)(
             *(column and list(compress(column, marks)) for column in columns)
         )
 
     def __getitem__(self, part: slice) -> Self:
-        columns: list[Any] = [getattr(self, name) for name in _FIELDS]
+        columns: list[Any] = [getattr(self, name) for name in _COLUMN_NAMES]
         return type(self)(*(column and column[part] for column in columns))
 
     @classmethod
@@ -83,12 +83,12 @@ class EntryColumns:
             list(chain.from_iterable(part.get(name) for part in parts))
             if any(getattr(part, name) for part in parts)
             else None
-            for name in _FIELDS
+            for name in _COLUMN_NAMES
         ]
         return cls(*columns)
 
 
-_FIELDS = [field.name for field in attrs.fields(EntryColumns)]
+_COLUMN_NAMES = [field.name for field in attrs.fields(EntryColumns)]
 
 Rows: TypeAlias = list[UrlEntry] | EntryColumns
 """Entries, as objects or by columns."""

@@ -27,7 +27,7 @@ Hosts = Literal["host", "site", "any"]
 """Scope of hosts: the same one, the same registrable domain, or all."""
 
 _SCHEMES = ("http://", "https://")
-_LOADING = Lock()
+_LOADING_LOCK = Lock()
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _FOREIGN_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+-]*:", re.ASCII | re.IGNORECASE)
 """Beginning of a URL with a foreign scheme; `example.org:8080` has no scheme."""
@@ -281,7 +281,7 @@ def parse_url(url: str) -> URL | None:
     if len(url) > MAX_URL_CHARS or (not url.isascii() and _has_long_host(url)):
         return None
     is_usual = len(url) <= PROTOCOL_MAX_LOC_CHARS
-    parse = _parse if is_usual else _parse.__wrapped__
+    parse = _parse_cached if is_usual else _parse_cached.__wrapped__
     return parse(url)
 
 
@@ -301,7 +301,7 @@ def _has_long_host(url: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _parse(url: str) -> URL | None:
+def _parse_cached(url: str) -> URL | None:
     from yarl import URL  # noqa: PLC0415 (14 ms, and most runs over files never need it)
 
     try:
@@ -392,7 +392,7 @@ def site_of(host: str) -> str:
 
 def load_suffixes() -> PublicSuffixList:
     """Return the Public Suffix List; the first call takes 0.1 s, in any thread."""
-    with _LOADING:
+    with _LOADING_LOCK:
         return _load()
 
 

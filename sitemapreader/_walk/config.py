@@ -48,7 +48,7 @@ _FLAGS = (
     "changes",
     "unlisted",
 )
-_KINDS: dict[str, type] = {
+_TYPES_BY_ARGUMENT: dict[str, type] = {
     **dict.fromkeys(_FLAGS, bool),
     "limits": Limits,
     "options": FetchOptions,
@@ -327,7 +327,7 @@ class WalkConfig(Search):
     options: FetchOptions = attrs.field(factory=FetchOptions)
 
     def __attrs_post_init__(self) -> None:
-        for name, kind in _KINDS.items():
+        for name, kind in _TYPES_BY_ARGUMENT.items():
             if not isinstance(value := getattr(self, name), kind):
                 raise TypeError(
                     f"{name} must be of type {kind.__name__}, got {value!r}"

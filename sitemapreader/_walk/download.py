@@ -55,7 +55,7 @@ _BATCH_EVENTS = 1_000
 """Events in one batch: enough that handing it over costs little; about 300 KB."""
 _BATCH_BYTES = 262_144
 """Markup in one batch, because a record may be as long as thousands of others."""
-_NOTHING = (404, 410)
+_NOT_FOUND_STATUSES = (404, 410)
 _HELD_UP_SECONDS = 0.5
 """Time for which a consumer holds up a body before the end of the connection is its fault."""
 
@@ -86,7 +86,7 @@ async def open_document(
                 response = await context.budget.within(
                     stack.enter_async_context(opener), url
                 )
-            if not _is_text(response.url):
+            if not _is_encodable(response.url):
                 problem = "the response has no text as URL"
                 raise FetchError(IssueCode.INVALID_URL, url, problem)  # noqa: TRY301
             if check is not None and response.url != url:
@@ -101,7 +101,7 @@ async def open_document(
     context.breaker.note_answer(url)
 
 
-def _is_text(url: str) -> bool:
+def _is_encodable(url: str) -> bool:
     """Return whether a URL, of a caller's own fetcher, can be written down."""
     return url.isascii() or not any("\ud800" <= char <= "\udfff" for char in url)
 
@@ -293,7 +293,7 @@ async def fetch_body(
         ) as response:
             body = await _read_small(context, response, document, max_bytes)
     except FetchError as error:
-        if error.http_status in _NOTHING and error.tries:
+        if error.http_status in _NOT_FOUND_STATUSES and error.tries:
             await responses.keep_response(
                 url, StoredResponse(url, status=error.http_status)
             )
@@ -375,7 +375,7 @@ class PriorVersion:
     body: BodyDigest | None = None
 
 
-async def _is_known(
+async def _is_known_page(
     context: WalkContext,
     chunks: AsyncGenerator[bytes, None],
     known: BodyDigest,
@@ -416,7 +416,7 @@ async def open_changed(
     fault = None
     with tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES) as buffer:
         try:
-            is_same = await _is_known(context, chunks, known, headers, buffer)
+            is_same = await _is_known_page(context, chunks, known, headers, buffer)
         except FetchError as error:  # raised again, after what arrived before it
             fault = error
         if is_same:

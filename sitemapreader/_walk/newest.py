@@ -24,7 +24,7 @@ from sitemapreader._walk.walks import Walk
 if TYPE_CHECKING:
     from sitemapreader._walk.report import Report
 
-_OWN = (
+_REFUSED_ARGUMENTS = (
     "state",
     "changes",
     "unlisted",
@@ -38,7 +38,7 @@ _OWN = (
 """Arguments of a walk by which this one would not see every URL in its own order."""
 _SPARE = 1_000
 """Entries that may wait to be compared."""
-_MOMENT = timedelta(minutes=2)
+_WRITING_TIME = timedelta(minutes=2)
 """A file is made in less; dates of its making do not differ by more."""
 _LEAST_URLS = 10
 """Fewer may be of one moment by chance."""
@@ -89,7 +89,7 @@ class _Search:
         """No URL of the sitemap that is read is newer, if its index is right."""
         self._is_exceeded = self._has_skipped = False
         self._unread: list[datetime | None] = []
-        self._began = datetime.now(UTC) - _MOMENT
+        self._began = datetime.now(UTC) - _WRITING_TIME
 
     async def gate(self, entry: SitemapEntry) -> str:
         """Return why a sitemap is not read, or ""."""
@@ -153,7 +153,7 @@ class _Search:
         if self._floor is None:
             return "undated-urls" if self.undated else ""
         dates = [entry.date for entry in self.best if entry.date is not None]
-        if len(dates) >= _LEAST_URLS and dates[0] - dates[-1] <= _MOMENT:
+        if len(dates) >= _LEAST_URLS and dates[0] - dates[-1] <= _WRITING_TIME:
             return "equal-lastmods"
         if self._floor >= self._began:
             return "now-lastmods"
@@ -189,7 +189,9 @@ async def newest(
     Raises the errors of `walk`.
     """
     refuse_unknown(
-        "newest", arguments.keys() - (WalkArguments.__annotations__.keys() - {*_OWN})
+        "newest",
+        arguments.keys()
+        - (WalkArguments.__annotations__.keys() - {*_REFUSED_ARGUMENTS}),
     )
     for name, value in (("number", number), ("documents", documents)):
         check_count(name, value)

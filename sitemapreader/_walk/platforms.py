@@ -63,7 +63,7 @@ PLATFORMS = (
     Platform("vbulletin", ("xmlsitemap.php",)),
 )
 
-_HEADERS = (
+_PLATFORM_HEADERS = (
     "x-generator",
     "x-powered-by",
     "x-powered-cms",
@@ -82,7 +82,7 @@ def list_platform_paths(
     generators: Iterable[str], headers: Mapping[str, str], host: str
 ) -> Iterator[str]:
     """Yield the paths at which a site of these generators and headers may have its sitemap."""
-    names = [*generators, *(headers.get(name, "") for name in _HEADERS)]
+    names = [*generators, *(headers.get(name, "") for name in _PLATFORM_HEADERS)]
     names += [
         name for header, sign, name in _SIGNS if sign.search(headers.get(header, ""))
     ]

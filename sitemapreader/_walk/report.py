@@ -50,8 +50,8 @@ _WORST_FIRST = (
     Status.UNCHANGED,
 )
 _NOT_FETCHED = frozenset({Status.SKIPPED, Status.UNCHANGED})
-_READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
-_CUT_SHORT = (
+_WITH_ENTRIES = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
+_OPEN_ISSUES = (
     IssueCode.BUDGET_BYTES,
     IssueCode.BUDGET_DOCUMENTS,
     IssueCode.BUDGET_SECONDS,
@@ -418,9 +418,9 @@ class SiteTally:
         """Return the outcome of the walk, as it stands."""
         documents = report.documents
         lost = [document for document in documents if document.is_lost]
-        status = _judge(report, lost)
+        status = _judge_search(report, lost)
         others = sum(
-            d.role is not Role.SITEMAP and d.status in _READ for d in documents
+            d.role is not Role.SITEMAP and d.status in _WITH_ENTRIES for d in documents
         )
         statuses = (document.http_status for document in lost if document.http_status)
         waits = (document.retry_after_seconds for document in documents)
@@ -433,7 +433,7 @@ class SiteTally:
             changed=self.changed,
             unlisted=report.unlisted,
             gone=report.gone,
-            documents=sum(report.statuses[each] for each in _READ) - others,
+            documents=sum(report.statuses[each] for each in _WITH_ENTRIES) - others,
             requests=sum(document.tries for document in documents),
             bytes=report.bytes_raw,
             seconds=time.monotonic() - self._began
@@ -445,7 +445,7 @@ class SiteTally:
         )
 
 
-def _judge(report: Report, lost: list[Document]) -> SiteStatus:
+def _judge_search(report: Report, lost: list[Document]) -> SiteStatus:
     counts = report.counts
     reasons = +report.left_out
     known = report.statuses[Status.UNCHANGED] > 0 or any(
@@ -463,7 +463,7 @@ def _judge(report: Report, lost: list[Document]) -> SiteStatus:
     if report.entries or known or has_urls:
         return SiteStatus.PARTIAL
     is_open = not all(d.is_answered for d in lost) or any(
-        counts[code] for code in _CUT_SHORT
+        counts[code] for code in _OPEN_ISSUES
     )
     has_none = counts[IssueCode.NO_SITEMAP] and not is_open
     if has_none:

@@ -41,7 +41,7 @@ MAX_REMEMBERED_BYTES = 2 * ROBOTS_MAX_BYTES
 # hosts.
 _LEAST_BYTES = 4_096
 
-_NAMED = (Via.GIVEN, Via.SITE, Via.ROBOTS)
+_ASKED_FOR = (Via.GIVEN, Via.SITE, Via.ROBOTS)
 """Ways of naming a sitemap that ask for it to be fetched."""
 _LEADS_NOWHERE = frozenset(
     {IssueCode.TOO_MANY_REDIRECTS, IssueCode.REDIRECT_LOOP, IssueCode.DOWNGRADE}
@@ -49,7 +49,7 @@ _LEADS_NOWHERE = frozenset(
 """Redirects without an end, which mean that there is no file (RFC 9309, section 2.3.1.2)."""
 _NOT_OF_THE_HOST = (None, 407)
 """The status of a failure without a response of the host; 407 comes from a proxy."""
-_BUDGETS = frozenset(
+_BUDGET_REASONS = frozenset(
     {IssueCode.BUDGET_DOCUMENTS, IssueCode.BUDGET_BYTES, IssueCode.BUDGET_SECONDS}
 )
 
@@ -79,7 +79,7 @@ class RobotsRules:
             entry.loc, referrers
         ):
             return IssueCode.HOST_NOT_PUBLIC
-        if entry.via in _NAMED:
+        if entry.via in _ASKED_FOR:
             return None
         return await self._check(entry, entry.loc, referrers)
 
@@ -112,7 +112,7 @@ class RobotsRules:
         self, entry: SitemapEntry, url: str, referrers: Sequence[str]
     ) -> IssueCode | None:
         if (
-            entry.via not in (*_NAMED, Via.WELL_KNOWN)
+            entry.via not in (*_ASKED_FOR, Via.WELL_KNOWN)
             and referrers
             and not await belongs_to_any(self._hosts, referrers, url)
             and not await self._is_listed(referrers[-1], url)
@@ -233,7 +233,7 @@ class RobotsRules:
 
     async def _handle_failure(self, error: FetchError, document: Document) -> Robots:
         """Return the rules after a failed request: none, or everything disallowed."""
-        if error.code in _BUDGETS:
+        if error.code in _BUDGET_REASONS:
             self._context.report.end_document(document, Status.SKIPPED, str(error.code))
             raise error
         document.add_error(error)

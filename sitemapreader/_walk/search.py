@@ -74,7 +74,7 @@ WELL_KNOWN_PATHS = (
 """Paths of sitemaps that are often not listed, the likeliest first."""
 FEW_PATHS = 2
 """Number of them that `probe="few"` tries: nearly all sites with a sitemap have one of these."""
-MAX_PAGE_BYTES = 262_144
+MAX_START_PAGE_BYTES = 262_144
 """Size of the part of a start page that is searched for links; they are in its head."""
 _NUMBERED = re.compile(r"(.*/sitemap/)0(\.xml)")
 """The first of several sitemaps that no index lists (Next.js, `generateSitemaps`)."""
@@ -339,7 +339,7 @@ class SiteSearch:
         with context.report.ensure_outcome(document):
             try:
                 page = await fetch_body(
-                    context, document, MAX_PAGE_BYTES, check_redirect=check
+                    context, document, MAX_START_PAGE_BYTES, check_redirect=check
                 )
             except FetchError as error:
                 document.add_error(error)

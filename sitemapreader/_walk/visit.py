@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from sitemapreader._walk.robots_rules import RobotsRules
     from sitemapreader.fetch.client import Response
 
-_CUT_SHORT = {IssueCode.TRUNCATED, IssueCode.COMPRESSION_TRUNCATED}
-_CONSEQUENCES = frozenset(_CUT_SHORT | {IssueCode.EMPTY, IssueCode.NOT_A_SITEMAP})
+_TRUNCATIONS = {IssueCode.TRUNCATED, IssueCode.COMPRESSION_TRUNCATED}
+_CONSEQUENCES = frozenset(_TRUNCATIONS | {IssueCode.EMPTY, IssueCode.NOT_A_SITEMAP})
 """Issues that follow from a body that was cut short; the fault that cut it is the Issue."""
 _SITEMAP_SUFFIXES = (".xml", ".gz", ".txt", ".rss", ".atom")
 """Suffixes of sitemaps. Such a URL that is missing is the caller's mistake, not a site."""
@@ -433,7 +433,9 @@ class Visit:
             number += 1
             if self._fault is not None and isinstance(events, list):
                 events = [
-                    each for each in events if _code_of(each) not in _CONSEQUENCES
+                    each
+                    for each in events
+                    if _find_status_code(each) not in _CONSEQUENCES
                 ]
             if not await self._handle_events(events):
                 return
@@ -482,10 +484,10 @@ class Visit:
         )
 
     def _held_codes(self) -> list[IssueCode]:
-        return [code for code in map(_code_of, self._held) if code]
+        return [code for code in map(_find_status_code, self._held) if code]
 
 
-def _code_of(event: Event) -> IssueCode | None:
+def _find_status_code(event: Event) -> IssueCode | None:
     if isinstance(event, Issue):
         return event.code
     return None

@@ -25,11 +25,11 @@ from sitemapreader.audit.loading import (
 from sitemapreader.audit.models import AuditInputError, AuditOptions, Row, make_plain
 from sitemapreader.audit.result import Audit, count_new, read_baseline
 from sitemapreader.audit.rules import RulePlan, plan_rules
-from sitemapreader.audit.runner import RuleRunner, find_missing, gather_facts
+from sitemapreader.audit.runner import RuleRunner, find_unmet_needs, gather_facts
 from sitemapreader.audit.sources import (
     Known,
+    find_audit_source,
     find_old,
-    find_source,
     load_known,
     load_old,
     locate_findings,
@@ -139,7 +139,7 @@ class AuditRun:
         self._visits.judge(self._source.url)
         prepare(self._database, self._values)
         judge_robots(self._database, self._figures.robots)
-        missing, doubt = find_missing(
+        missing, doubt = find_unmet_needs(
             self._database,
             self._report,
             self._visits.missing,
@@ -257,7 +257,7 @@ async def audit(
     begin = monotonic()
     begun = datetime.now(UTC)
     plan = plan_rules(rules, select, ignore, severities or {}, figures)
-    found = find_source(source, base_url, is_sitemap=is_sitemap)
+    found = find_audit_source(source, base_url, is_sitemap=is_sitemap)
     old = None if was is None else find_old(was)
     if baseline is None:
         before = None

@@ -54,7 +54,10 @@ def compare_audits(
     what = "not the JSON report of an audit"
     advice = "write one with `audit -o report.json`"
     old, new = (read_json(path, what, advice, _read_report) for path in (before, after))
-    found = [_compare(code, old, new) for code in sorted(old.found.keys() | new.found)]
+    found = [
+        _compare_findings(code, old, new)
+        for code in sorted(old.found.keys() | new.found)
+    ]
     order = list(Trend)
     found.sort(
         key=lambda each: (order.index(each.trend), SEVERITIES.index(each.severity))
@@ -87,13 +90,13 @@ def _read_report(content: Any) -> Row:
         needs = each["rule"].get("needs", ())
         if severity not in SEVERITIES:
             raise ValueError(severity)
-        found[_code_of(each)] = Row(
+        found[_code_of_rule(each)] = Row(
             severity=severity, value=value, low=low, high=high, needs=[*map(str, needs)]
         )
-    return Row(found=found, not_run={*map(_code_of, facts["not_run"])}, most=most)
+    return Row(found=found, not_run={*map(_code_of_rule, facts["not_run"])}, most=most)
 
 
-def _code_of(entry: Any) -> str:
+def _code_of_rule(entry: Any) -> str:
     """Return the code of a rule; raise ValueError for one that could be markup."""
     code = str(entry["rule"]["code"])
     if re.fullmatch(r"[a-z0-9-]+", code) is None:
@@ -114,7 +117,7 @@ def _find(code: str, report: Row, other: Row) -> Row | None:
     return found
 
 
-def _compare(code: str, old: Row, new: Row) -> Row:
+def _compare_findings(code: str, old: Row, new: Row) -> Row:
     before = _find(code, old, new)
     after = _find(code, new, old)
     if code in old.not_run or code in new.not_run:
@@ -149,8 +152,8 @@ def format_differences(name: str, differences: Iterable[Row]) -> str:
             each.trend,
             GRADES[each.severity],
             each.code,
-            _show(each.before),
-            _show(each.after),
+            _show_finding(each.before),
+            _show_finding(each.after),
         )
         for each in differences
     ]
@@ -165,7 +168,7 @@ def format_differences(name: str, differences: Iterable[Row]) -> str:
     return "\n".join(lines or ["no findings in either audit"]) + "\n"
 
 
-def _show(value: float | None) -> str:
+def _show_finding(value: float | None) -> str:
     if value is None:
         return "not run"
     if isinstance(value, int):

@@ -58,8 +58,8 @@ DISK_ERRORS = (
 """Errors of a full or failing disk, in the statement that writes or in later ones."""
 
 
-_FOLDER = "[a-z0-9_~-][a-z0-9_.~-]*"
-SIMPLE_URL = rf"^https?://[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:{_FOLDER}/)*(?:{_FOLDER})?$"
+_FOLDER_PATTERN = "[a-z0-9_~-][a-z0-9_.~-]*"
+SIMPLE_URL = rf"^https?://[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:{_FOLDER_PATTERN}/)*(?:{_FOLDER_PATTERN})?$"
 """Normal URLs in which no rule about characters or parameters can find anything."""
 
 
@@ -106,7 +106,7 @@ def judge_hreflang(code: str) -> tuple[bool, str]:
     return False, meant.get(others[0], f"{others[0]} is not a region of ISO 3166-1")
 
 
-_PART = re.compile(r"[^./?&]+")
+_URL_PART = re.compile(r"[^./?&]+")
 
 
 def is_language_switch(url: str, final: str) -> bool:
@@ -115,7 +115,7 @@ def is_language_switch(url: str, final: str) -> bool:
     That is a segment of the path, the value of a parameter, or a label of the host.
     """
     before, after = (
-        _PART.findall(each.lower().partition("://")[2]) for each in (url, final)
+        _URL_PART.findall(each.lower().partition("://")[2]) for each in (url, final)
     )
     labels = len(urlsplit(url).netloc.split("."))
     for place, part in enumerate(after):
@@ -214,9 +214,9 @@ class AuditDatabase:
             ("simple", SIMPLE_URL),
             ("keys", f"^(?:{NORMAL_URL.pattern})$"),
         ):
-            self.ask(_LOADING[f"define_{name}"].format(write_literal(pattern)))
+            self.ask(_LOADING_QUERIES[f"define_{name}"].format(write_literal(pattern)))
         for name in ("define_key_of", "define_utc"):
-            self.ask(_LOADING[name])
+            self.ask(_LOADING_QUERIES[name])
 
     def is_refused(self, origin: str, agent: str, loc: str) -> bool:
         """Return whether the robots.txt of an origin disallows a URL."""
@@ -250,7 +250,7 @@ class AuditDatabase:
 
     def end_loading(self) -> None:
         """Answer queries in threads, if that helps, and open no other file from now on."""
-        self.is_small = self.ask(_LOADING["rows"])[0][0] < _FEW_ROWS
+        self.is_small = self.ask(_LOADING_QUERIES["rows"])[0][0] < _FEW_ROWS
         threads = f"SET threads = {min(_THREADS, os.cpu_count() or 1)}"
         self.ask("PRAGMA disable_optimizer" if self.is_small else threads)
         # SECURITY: a rule may have come with a pull request. This cannot be set back.
@@ -305,7 +305,7 @@ class AuditDatabase:
 
     def define_rule(self, code: str, query: str) -> str:
         """Return the query of a rule's hits, whatever columns its own has besides theirs."""
-        self._unseen[code] = hits = _QUERIES["hits_of"].format(query)
+        self._unseen[code] = hits = _RUNNER_QUERIES["hits_of"].format(query)
         if code not in self.codes:
             self.codes.append(code)
         return hits
@@ -331,7 +331,7 @@ class AuditDatabase:
                 f"the rule {code!r} was not run: choose one of {', '.join(self.codes)}"
             )
         self.show_rules(code)
-        return _QUERIES["list_hits"].format(code)
+        return _RUNNER_QUERIES["list_hits"].format(code)
 
     @contextmanager
     def map_disk_errors(self) -> Iterator[None]:
@@ -376,12 +376,12 @@ def _read_file(name: str) -> str:
     return files(__package__).joinpath("queries", f"{name}.sql").read_text("utf-8")
 
 
-_PARAMETER = re.compile(r"\$([a-z_]+)")
+_SQL_PARAMETER = re.compile(r"\$([a-z_]+)")
 
 
 def fill_values(query: str, values: Mapping[str, object]) -> str:
     """Return a query with the values of its parameters, as views and macros take none."""
-    return _PARAMETER.sub(
+    return _SQL_PARAMETER.sub(
         lambda name: write_literal(values[name[1]]) if name[1] in values else name[0],
         query,
     )
@@ -396,8 +396,8 @@ def write_literal(value: object) -> str:
     return repr(value)
 
 
-_QUERIES = read_queries("runner")
-_LOADING = read_queries("loading")
+_RUNNER_QUERIES = read_queries("runner")
+_LOADING_QUERIES = read_queries("loading")
 
 
 def _remove_old(path: Path) -> None:

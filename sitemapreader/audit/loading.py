@@ -42,8 +42,8 @@ _OF_EXTENSIONS = {
     "judge_languages": {"news", "alternate"},
 }
 """Queries that have nothing to compute if these tables are empty."""
-_READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
-_DOCUMENT_FIELDS = (
+_READ_OUTCOMES = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
+_DOCUMENT_COLUMN_NAMES = (
     *(
         "url",
         "final_url",
@@ -131,7 +131,10 @@ class WalkLoader:
         # Of several that have an address, one that was read counts, and one that has no other.
         documents = sorted(
             (each for each in report.documents if each.reason != IssueCode.CYCLE),
-            key=lambda each: (each.status not in _READ, each.final_url != each.url),
+            key=lambda each: (
+                each.status not in _READ_OUTCOMES,
+                each.final_url != each.url,
+            ),
         )
         numbers: dict[str, int] = {}
         by_url: dict[str, int] = {}
@@ -160,7 +163,7 @@ class WalkLoader:
                     "fetched_at": _utc(now or self._ended_at.get(document.url)),
                     "lastmod": _utc(document.lastmod),
                     "last_modified": _utc(parse_lastmod(document.last_modified or "")),
-                    **{name: fields[name] for name in _DOCUMENT_FIELDS},
+                    **{name: fields[name] for name in _DOCUMENT_COLUMN_NAMES},
                 }
             )
         database.insert_dicts("document", rows)

@@ -222,7 +222,7 @@ def _check_number(_: object, field: attrs.Attribute[float], value: float) -> Non
         )
 
 
-def _number(default: float) -> Any:
+def _make_number_check(default: float) -> Any:
     return attrs.field(default=default, validator=_check_number)
 
 
@@ -250,42 +250,42 @@ class AuditOptions:
         default=None, converter=attrs.converters.optional(as_since)
     )
     """The time by which dates are judged, instead of that on the clock."""
-    examples: int = _number(20)
+    examples: int = _make_number_check(20)
     """Hits that a finding shows."""
     robots: tuple[str, ...] = _words("Googlebot")
     """Robots whose rules in robots.txt are judged."""
     # dates
-    least_dated: int = _number(20)
+    least_dated: int = _make_number_check(20)
     """Fewer URLs, or dated URLs, are too few to judge the dates of a sitemap."""
-    equal_share: float = _number(0.9)
+    equal_share: float = _make_number_check(0.9)
     """More than this share of equal dates is not an accident."""
-    build_share: float = _number(0.5)
-    build_minutes: int = _number(15)
-    future_hours: int = _number(24)
-    zone_hours: int = _number(14)
+    build_share: float = _make_number_check(0.5)
+    build_minutes: int = _make_number_check(15)
+    future_hours: int = _make_number_check(24)
+    zone_hours: int = _make_number_check(14)
     """The farthest time zone; a day alone may be meant in any."""
-    dated_share: float = _number(0.95)
-    stale_years: int = _number(3)
-    stale_share: float = _number(0.5)
-    news_hours: int = _number(48)
+    dated_share: float = _make_number_check(0.95)
+    stale_years: int = _make_number_check(3)
+    stale_share: float = _make_number_check(0.5)
+    news_hours: int = _make_number_check(48)
     # indexes and answers
-    least_children: int = _number(10)
-    tiny_children: int = _number(20)
-    tiny_urls: int = _number(100)
-    large_bytes: int = _number(1_048_576)
-    slow_first_byte_seconds: float = _number(3)
-    slow_seconds: float = _number(20)
-    near_urls: int = _number(45_000)
-    near_bytes: int = _number(47_185_920)
+    least_children: int = _make_number_check(10)
+    tiny_children: int = _make_number_check(20)
+    tiny_urls: int = _make_number_check(100)
+    large_bytes: int = _make_number_check(1_048_576)
+    slow_first_byte_seconds: float = _make_number_check(3)
+    slow_seconds: float = _make_number_check(20)
+    near_urls: int = _make_number_check(45_000)
+    near_bytes: int = _make_number_check(47_185_920)
     # pages
-    page_seconds: float = _number(900)
+    page_seconds: float = _make_number_check(900)
     """Time for all visits; pages beyond it are not judged."""
-    page_seed: int = _number(0)
-    page_probes: int = _number(10)
+    page_seed: int = _make_number_check(0)
+    page_probes: int = _make_number_check(10)
     """Number of folders in which a made-up path is requested."""
-    slow_page_seconds: float = _number(3)
+    slow_page_seconds: float = _make_number_check(3)
     # URLs
-    many_parameters: int = _number(4)
+    many_parameters: int = _make_number_check(4)
     tracking_parameters: tuple[str, ...] = _words(
         *(
             "utm_*",
@@ -353,7 +353,7 @@ class AuditOptions:
         *("woff", "woff2", "map"),
     )
     # comparison
-    least_overlap: float = _number(0.5)
+    least_overlap: float = _make_number_check(0.5)
     """A list that knows a smaller share of the URLs is too small to call the others orphans."""
 
     def make_parameters(self, now: datetime) -> dict[str, object]:

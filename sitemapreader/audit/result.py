@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from sitemapreader._walk.report import Report
 
-_ROWS_AT_ONCE = 20_000
+_RESULTS_AT_ONCE = 20_000
 
 
-COLUMNS = tuple(
+HIT_COLUMNS = tuple(
     Column(
         name,
         str,
@@ -36,7 +36,7 @@ COLUMNS = tuple(
     )
     for place, name in enumerate(("code", "url", "detail", "document"))
 )
-_QUERIES = read_queries("runner")
+_RESULT_QUERIES = read_queries("runner")
 
 # -- baselines
 
@@ -60,7 +60,7 @@ def read_baseline(path: str | os.PathLike[str]) -> list[Hit]:
 def count_new(database: AuditDatabase, code: str) -> int:
     """Return how many hits of a rule the baseline does not know."""
     database.show_rules(code)
-    return int(database.ask(_QUERIES["new_hits"].format(code))[0][0])
+    return int(database.ask(_RESULT_QUERIES["new_hits"].format(code))[0][0])
 
 
 def _list_hits(content: Any) -> list[Hit]:
@@ -201,13 +201,13 @@ class Audit:
         number = 0
         with (
             self._database.map_disk_errors(),
-            open_output(path, columns=COLUMNS) as output,
+            open_output(path, columns=HIT_COLUMNS) as output,
         ):
             for finding in self.findings:
                 hits = self._database.connection.execute(
                     self._database.query_hits(finding.rule.code)
                 )
-                while batch := hits.fetchmany(_ROWS_AT_ONCE):
+                while batch := hits.fetchmany(_RESULTS_AT_ONCE):
                     output.write_records(batch)
                     number += len(batch)
         return number
@@ -224,7 +224,7 @@ class Audit:
                 code: {
                     row.document: row.urls + [row.more] * bool(row.more)
                     for row in ask_rows(
-                        _QUERIES["known_hits"].format(code), most=MOST_NAMED
+                        _RESULT_QUERIES["known_hits"].format(code), most=MOST_NAMED
                     )
                 }
                 for code in sorted(each.rule.code for each in self.findings)

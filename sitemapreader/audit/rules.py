@@ -130,12 +130,12 @@ def read_own_rules(
 _TABLE = tomllib.loads(
     files("sitemapreader.audit").joinpath("issues.toml").read_text("utf-8")
 )
-_CODES = {str(code): code for code in IssueCode}
+_CODES_BY_RULE = {str(code): code for code in IssueCode}
 ABOUT_US, _OF_ANSWERS, _OF_ROBOTS = (
-    frozenset(_CODES[code] for code in _TABLE[name].split())
+    frozenset(_CODES_BY_RULE[code] for code in _TABLE[name].split())
     for name in ("about-us", "of-answers", "of-robots")
 )
-ISSUES = {_CODES[code]: texts for code, texts in _TABLE["codes"].items()}
+ISSUES = {_CODES_BY_RULE[code]: texts for code, texts in _TABLE["codes"].items()}
 """Texts of a code in an audit: "severity", "what", "meaning", "advice", "known-as"."""
 _PROTOCOL = "https://www.sitemaps.org/protocol.html"
 _ROBOTS = "https://www.rfc-editor.org/rfc/rfc9309"
@@ -157,7 +157,7 @@ def make_issue_rule(code: IssueCode) -> Row:
     texts = {
         "detects": own.get("what", f"{title}."),
         "meaning": own.get(
-            "meaning", _NOT_ACCUSED if is_about_us else _MEANINGS[severity]
+            "meaning", _NOT_ACCUSED if is_about_us else _SEVERITY_MEANINGS[severity]
         ),
         "advice": own.get("advice", f"{advice}."),
         "source": _ROBOTS if "robots" in code else _PROTOCOL,
@@ -168,7 +168,7 @@ def make_issue_rule(code: IssueCode) -> Row:
     return make_rule(str(code), Category.READING, severity, title, "places", **texts)
 
 
-_MEANINGS = {
+_SEVERITY_MEANINGS = {
     "error": "Search engines lose data because of it, or refuse the sitemap.",
     "warning": "Other readers may lose data because of it; this reader repaired it.",
     "info": "It loses no data, but the generator could be improved.",
@@ -279,7 +279,7 @@ def plan_rules(
 
 
 _FIGURE = re.compile(r"`([a-z_]+)`")
-_UNITS = ("seconds", "minutes", "hours", "years")
+_TIME_UNITS = ("seconds", "minutes", "hours", "years")
 _MOST_WORDS = 7
 """Words of a figure that a text names; the rest is counted."""
 
@@ -311,7 +311,7 @@ def _show_figure(name: str, value: Any) -> str:
         return f"{value:.0%}"
     if unit == "bytes":
         return show_bytes(value)
-    if unit in _UNITS:
+    if unit in _TIME_UNITS:
         return count_units(value, unit)
     return f"{value:,}"
 

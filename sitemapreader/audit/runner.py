@@ -50,7 +50,7 @@ _NO_ALTERNATES = {
 """Why links to other languages are unknown, by whether the pages are unknown, too."""
 
 
-def find_missing(
+def find_unmet_needs(
     database: AuditDatabase,
     report: Report,
     unvisited: Mapping[Need, str],

@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from sitemapreader._walk.walks import Walk
 
 _ROWS_AT_ONCE = 20_000
-_PIECE_BYTES = 1024 * 1024
+_LIST_PIECE_BYTES = 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 _BEHIND_A_URL = b"<]\"' \t\r\n"
 
 
-def find_source(
+def find_audit_source(
     source: str | Path, base_url: str | None = None, *, is_sitemap: bool | None = None
 ) -> SiteTask:
     """Return how to read a URL, folder or file; raise AuditInputError.
@@ -119,7 +119,9 @@ def locate_findings(findings: Iterable[Row], folder: FolderFetcher) -> dict[str,
         with suppress(FetchError, OSError):
             path = folder.find_file(document)
             files[document] = _name_path(path)
-            lines |= {(document, url): n for url, n in _find_lines(path, urls).items()}
+            lines |= {
+                (document, url): n for url, n in _number_lines(path, urls).items()
+            }
     for hit in hits:
         hit["line"] = hit.line or lines.get((hit.document, hit.url))
         if hit.get("file"):
@@ -134,7 +136,7 @@ def _name_path(path: Path) -> str:
     return str(path)
 
 
-def _find_lines(path: Path, urls: Iterable[str]) -> dict[str, int]:
+def _number_lines(path: Path, urls: Iterable[str]) -> dict[str, int]:
     """Return the first line of each URL that stands in a file, escaped for XML or not."""
     content = path.read_bytes()
     if content.startswith(_GZIP_MAGIC):
@@ -164,7 +166,7 @@ def _find_end(content: bytes, text: str) -> int:
 
 Known: TypeAlias = "str | PathLike[str] | Iterable[str]"
 """A file, or the URLs themselves."""
-COLUMNS = ("url", "address", "page", "loc", "top pages")
+LIST_COLUMNS = ("url", "address", "page", "loc", "top pages")
 """Names of the column of URLs, in any case; the first that exists is read."""
 ABOUT = {
     "status": ("status code", "http status code", "status", "http status"),
@@ -181,16 +183,18 @@ ABOUT = {
 }
 """Facts of a crawl about a page -> names of its column in Screaming Frog, Sitebulb and others."""
 _LINE_BYTES = 2 * 1024 * 1024
-_BLANKS = "".join(mark for mark in map(chr, (*range(0x3001), 0xFEFF)) if not trim(mark))
-_QUERIES = read_queries("known")
-_READERS = {
-    **dict.fromkeys((".txt", ".urls", ".log", ".list", ""), _QUERIES["text"]),
-    **dict.fromkeys((".csv", ".tsv"), _QUERIES["table"]),
-    **dict.fromkeys((".jsonl", ".ndjson"), _QUERIES["objects"]),
-    ".parquet": _QUERIES["parquet"],
+_ALL_BLANKS = "".join(
+    mark for mark in map(chr, (*range(0x3001), 0xFEFF)) if not trim(mark)
+)
+_KNOWN_QUERIES = read_queries("known")
+_TABLE_READERS = {
+    **dict.fromkeys((".txt", ".urls", ".log", ".list", ""), _KNOWN_QUERIES["text"]),
+    **dict.fromkeys((".csv", ".tsv"), _KNOWN_QUERIES["table"]),
+    **dict.fromkeys((".jsonl", ".ndjson"), _KNOWN_QUERIES["objects"]),
+    ".parquet": _KNOWN_QUERIES["parquet"],
 }
 """Suffix of a file -> its reader in DuckDB."""
-_BY_LINES = (_QUERIES["text"], _QUERIES["objects"])
+_BY_LINES = (_KNOWN_QUERIES["text"], _KNOWN_QUERIES["objects"])
 """Readers of the table `line`, which holds the lines of the file."""
 _CREATE = "CREATE OR REPLACE TABLE arrived (loc VARCHAR)"
 _ARRIVE = "INSERT INTO arrived SELECT loc FROM arriving"
@@ -224,7 +228,7 @@ def find_old(source: Known) -> SiteTask | None:
     """
     if not isinstance(source, str | PathLike) or _is_list(source):
         return None
-    return find_source(source if isinstance(source, str) else Path(source))
+    return find_audit_source(source if isinstance(source, str) else Path(source))
 
 
 async def load_old(
@@ -248,12 +252,12 @@ async def load_old(
 def _is_list(path: str | PathLike[str]) -> bool:
     """Return whether a file has a list of URLs by its suffix, and not a sitemap."""
     name = Path(path).name.lower().removesuffix(".gz")
-    return Path(name).suffix in _READERS.keys() - {""} and Path(path).is_file()
+    return Path(name).suffix in _TABLE_READERS.keys() - {""} and Path(path).is_file()
 
 
 def _end_list(database: AuditDatabase, table: str, name: str) -> int:
     """Fill a table with the collected URLs; return how many it has."""
-    database.ask(_QUERIES["add_urls"].format(table), blanks=_BLANKS)
+    database.ask(_KNOWN_QUERIES["add_urls"].format(table), blanks=_ALL_BLANKS)
     database.ask("DROP TABLE arrived")
     count: int = database.ask(f"SELECT count(*) FROM {table}")[0][0]
     if not count:
@@ -267,7 +271,7 @@ def _read(database: AuditDatabase, path: Path, table: str) -> None:
     if not path.is_file():
         raise AuditInputError(f"{what} cannot be read: there is no file {path}")
     name = path.name.lower().removesuffix(".gz")
-    if (reader := _READERS.get(Path(name).suffix)) is None:
+    if (reader := _TABLE_READERS.get(Path(name).suffix)) is None:
         suffixes = ".txt, .csv, .tsv, .jsonl or .parquet"
         raise AuditInputError(
             f"{path}: end the name with {suffixes}, or these with .gz"
@@ -277,7 +281,7 @@ def _read(database: AuditDatabase, path: Path, table: str) -> None:
             # a name is no pattern, whatever characters it has
             "path": re.sub(r"([*?\[])", r"[\1]", str(path.resolve())),
             "limit": _LINE_BYTES,
-            "names": COLUMNS,
+            "names": LIST_COLUMNS,
         }
         is_gzip = name != path.name.lower()
         if reader in _BY_LINES:
@@ -289,28 +293,30 @@ def _read(database: AuditDatabase, path: Path, table: str) -> None:
             f"SELECT column_name FROM (DESCRIBE SELECT * FROM {reader})", **passed
         )
         names = {trim(each).lower(): each for (each,) in reversed(described)}
-        column = next((names[name] for name in COLUMNS if name in names), None)
+        column = next((names[name] for name in LIST_COLUMNS if name in names), None)
         if column is None:
             raise AuditInputError(
                 f"{path} has no column of URLs: name one of its columns "
-                f"({', '.join(each for (each,) in described) or 'none'}) {', '.join(COLUMNS)}"
+                f"({', '.join(each for (each,) in described) or 'none'}) {', '.join(LIST_COLUMNS)}"
             )
-        database.ask(_QUERIES["read"].format(_quote(column), reader), **passed)
+        database.ask(
+            _KNOWN_QUERIES["read"].format(_quote_name(column), reader), **passed
+        )
         if not names.keys().isdisjoint(ABOUT["status"]):
             columns = {"loc": column} | {
                 field: next((names[name] for name in known if name in names), None)
                 for field, known in ABOUT.items()
             }
             chosen = ", ".join(
-                f"{'NULL' if each is None else _quote(each)}::VARCHAR AS {field}"
+                f"{'NULL' if each is None else _quote_name(each)}::VARCHAR AS {field}"
                 for field, each in columns.items()
             )
             if table == "known":
                 crawled = "crawled"
             else:
                 crawled = "old_crawled"
-            query = _QUERIES["add_crawled"].format(crawled, chosen, reader)
-            database.ask(query, **passed, blanks=_BLANKS)
+            query = _KNOWN_QUERIES["add_crawled"].format(crawled, chosen, reader)
+            database.ask(query, **passed, blanks=_ALL_BLANKS)
         database.ask("DROP TABLE IF EXISTS line")
     except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error) as error:
         if isinstance(error, DISK_ERRORS) and "write" in str(error):
@@ -328,7 +334,7 @@ def _load_lines(database: AuditDatabase, path: Path, *, is_gzip: bool) -> None:
     """Fill the table `line`; raise AuditInputError, or the error of opening or decoding."""
     database.ask("CREATE OR REPLACE TABLE line (line VARCHAR)")
     with (gzip.open if is_gzip else open)(path, "rb") as file:
-        pieces = iter(partial(file.read, _PIECE_BYTES), b"")
+        pieces = iter(partial(file.read, _LIST_PIECE_BYTES), b"")
         lines = iterate_lines(pieces, _LINE_BYTES, errors="strict")
         while batch := list(islice(lines, _ROWS_AT_ONCE)):
             if max(map(len, batch)) == _LINE_BYTES:
@@ -339,7 +345,7 @@ def _load_lines(database: AuditDatabase, path: Path, *, is_gzip: bool) -> None:
             database.load(rows, ["INSERT INTO line SELECT line FROM arriving"])
 
 
-def _quote(column: str) -> str:
+def _quote_name(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 

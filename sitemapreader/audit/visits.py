@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from sitemapreader.audit.models import AuditOptions
     from sitemapreader.fetch import Fetcher
 
-_QUERIES = read_queries("pages")
+_PAGE_QUERIES = read_queries("pages")
 _DRAWING = read_queries("sample")
-_ROWS_AT_ONCE = 500
+_VISITS_AT_ONCE = 500
 _JUDGING = (
     *("describe_pages", "join_sample", "add_crawled", "join_listed", "mark_gates"),
     *(
@@ -73,12 +73,12 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
     were. `bound` is the share that a fault may have at most which none of them has, of `population`
     pages: all but those of folders and sitemaps in which none could be judged.
     """
-    query = _QUERIES["tally"].format(f"is_{kind}")
+    query = _PAGE_QUERIES["tally"].format(f"is_{kind}")
     wanted, visited, judged, reasons = database.ask(query)[0]
     if not wanted:
         return None
-    (total,) = database.ask(_QUERIES[kind])[0]
-    rate = estimate_rate(database.ask(_QUERIES["drawn"], is_old=kind == "old"))
+    (total,) = database.ask(_PAGE_QUERIES[kind])[0]
+    rate = estimate_rate(database.ask(_PAGE_QUERIES["drawn"], is_old=kind == "old"))
     return Row(
         listed=int(total),
         visited=visited,
@@ -96,9 +96,9 @@ def describe_pages(database: AuditDatabase) -> Row:
     return Row(
         pages=count_pages(database) if has_pages else None,
         old_pages=count_pages(database, "old") if has_pages else None,
-        old_folders=database.ask_rows(_QUERIES["fates"]) if has_pages else [],
+        old_folders=database.ask_rows(_PAGE_QUERIES["fates"]) if has_pages else [],
         # pages that have a text in this audit and in the earlier one
-        compared_pages=database.ask(_QUERIES["compared"])[0][0]
+        compared_pages=database.ask(_PAGE_QUERIES["compared"])[0][0]
         if database.has_earlier
         else None,
     )
@@ -184,8 +184,10 @@ class SiteVisits:
             self._record("listed", "")
         met = [kind for kind, need in _NEEDS.items() if need not in self.missing]
         if met:
-            database.ask(_QUERIES["define_start"].format(write_literal(url_key(start))))
-            done = {name: database.ask(_QUERIES[name]) for name in _JUDGING}
+            database.ask(
+                _PAGE_QUERIES["define_start"].format(write_literal(url_key(start)))
+            )
+            done = {name: database.ask(_PAGE_QUERIES[name]) for name in _JUDGING}
             if alike := sorted(folder for (folder,) in done["distrust_probes"]):
                 if alike[1:]:
                     others = f" and {len(alike) - 1} more folders"
@@ -221,10 +223,13 @@ class SiteVisits:
         figures = self._figures
         database = self._database
         largest = database.ask(
-            _QUERIES["largest_folders"], limit=int(figures.page_probes)
+            _PAGE_QUERIES["largest_folders"], limit=int(figures.page_probes)
         )
         probes = {_make_up(folder): folder for (folder,) in largest}
-        urls = [*probes, *(loc for (loc,) in database.ask(_QUERIES["list_sample"]))]
+        urls = [
+            *probes,
+            *(loc for (loc,) in database.ask(_PAGE_QUERIES["list_sample"])),
+        ]
         visits = visit_pages(
             urls,
             fetcher,
@@ -246,7 +251,7 @@ class SiteVisits:
                     visited.append(visit)
                     if self._on_page is not None:
                         self._on_page(visit)
-                if len(visited) >= _ROWS_AT_ONCE:
+                if len(visited) >= _VISITS_AT_ONCE:
                     self._insert(visited)
                     visited.clear()
         self._insert(visited)
@@ -270,9 +275,9 @@ class SiteVisits:
         """Insert visits, some at a time."""
         robots = [robot.lower() for robot in self._figures.robots]
         visits = iter(visits)
-        while batch := list(islice(visits, _ROWS_AT_ONCE)):
+        while batch := list(islice(visits, _VISITS_AT_ONCE)):
             self._database.insert_dicts(
-                "page", [_describe(each, robots) for each in batch]
+                "page", [_describe_visit(each, robots) for each in batch]
             )
             self._database.insert_rows(
                 "page_alternate",
@@ -282,13 +287,13 @@ class SiteVisits:
     def _try_folder(self, folder: FolderFetcher) -> str:
         """Return why a large folder is not a built site, by a few URLs; or ""."""
         urls = self._database.ask(
-            _QUERIES["list_tried"], limit=_TRIED, least=10 * _TRIED
+            _PAGE_QUERIES["list_tried"], limit=_TRIED, least=10 * _TRIED
         )
         if not urls:
             return ""
         site = PageFolder(folder.folder, folder.base_url)
         found = sum(bool(site.visit(loc).file) for (loc,) in urls)
-        (total,) = self._database.ask(_QUERIES["listed"])[0]
+        (total,) = self._database.ask(_PAGE_QUERIES["listed"])[0]
         if found >= _LEAST_SHARE / 2 * len(urls) or _has_pages(site, total):
             return ""
         return _say_unbuilt(found, len(urls))
@@ -298,7 +303,7 @@ class SiteVisits:
         database = self._database
         site = PageFolder(folder.folder, folder.base_url, text=self._has_text)
         urls, old = (
-            [loc for (loc,) in database.ask(_QUERIES[name])]
+            [loc for (loc,) in database.ask(_PAGE_QUERIES[name])]
             for name in ("list_listed", "list_old")
         )
         self._insert(map(site.visit, urls))
@@ -375,7 +380,7 @@ def _name(file: str) -> str:
     return file.encode("utf-8", "backslashreplace").decode()
 
 
-def _describe(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
+def _describe_visit(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
     """Return the row of a visit, without the columns that follow from others."""
     facts = visit.facts or PageFacts(visit.final_url)
     final_key = url_key(visit.final_url)

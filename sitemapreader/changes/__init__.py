@@ -48,11 +48,11 @@ __all__ = [
 
 T = TypeVar("T")
 
-_LENGTH = [
+_LENGTH_QUERY = [
     attrs.validators.ge(timedelta(0)),
     attrs.validators.le(timedelta(days=36_525)),
 ]
-_ROWS = 1_000
+_ROWS_OF_PAGE = 1_000
 
 
 @attrs.frozen
@@ -140,16 +140,16 @@ class State:
 
     path: Path = attrs.field(converter=Path)
     revalidate_after: timedelta = attrs.field(
-        default=timedelta(days=7), kw_only=True, validator=_LENGTH
+        default=timedelta(days=7), kw_only=True, validator=_LENGTH_QUERY
     )
     distrust_after: timedelta = attrs.field(
-        default=timedelta(days=30), kw_only=True, validator=_LENGTH
+        default=timedelta(days=30), kw_only=True, validator=_LENGTH_QUERY
     )
     verify_after: timedelta = attrs.field(
-        default=timedelta(days=7), kw_only=True, validator=_LENGTH
+        default=timedelta(days=7), kw_only=True, validator=_LENGTH_QUERY
     )
     confirm_after: timedelta = attrs.field(
-        default=timedelta(hours=23), kw_only=True, validator=_LENGTH
+        default=timedelta(hours=23), kw_only=True, validator=_LENGTH_QUERY
     )
     clock: Callable[[], float] = attrs.field(default=read_clock, kw_only=True)
 
@@ -252,5 +252,5 @@ class State:
         """Yield the rows of a query as values."""
         with open_reader(self.path) as connection:
             cursor = connection.execute(sql, values)
-            while rows := cursor.fetchmany(_ROWS):
+            while rows := cursor.fetchmany(_ROWS_OF_PAGE):
                 yield from [make(*row) for row in rows]

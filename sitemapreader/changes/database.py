@@ -127,10 +127,10 @@ class StateFile:
                     what = "device or a pipe"
                 raise StateError(path, f"this is a {what}: name a file")
             _refuse_foreign(path)
-            self._lock = _lock(path)
+            self._lock = _lock_state(path)
             try:
                 self.connection = self._open()
-                self._identity = _identify(path)
+                self._identity = _identify_file(path)
             except BaseException:
                 self._lock.close()
                 raise
@@ -193,7 +193,7 @@ class StateFile:
         """Do the same now: commit all that it changes, or nothing if it raises."""
         self._check_held()
         # SQLite would go on writing to a file that is not there any more.
-        if _identify(self.path) != self._identity:
+        if _identify_file(self.path) != self._identity:
             raise StateError(
                 self.path,
                 "the file was replaced or removed during the walk, so the rest was not recorded: "
@@ -225,7 +225,7 @@ class StateFile:
         with suppress(OSError):  # then the next walk finds it as it is
             if self._is_damaged:
                 _quarantine(self.path)
-            elif _identify(self.path) != self._identity:
+            elif _identify_file(self.path) != self._identity:
                 # SQLite leaves the log of a file that was moved away, and would bring it into the
                 # one that has taken its place.
                 for suffix in _ATTACHED[1:]:
@@ -313,12 +313,12 @@ def open_reader(path: Path) -> Iterator[Connection]:
         opened = sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)
         with closing(opened) as connection:
             connection.execute("PRAGMA query_only = ON")
-            if not _check(connection, path):
+            if not _check_file(connection, path):
                 raise StateError(path, "nothing was written to it yet")
             yield connection
 
 
-def _identify(path: Path) -> tuple[int, int] | None:
+def _identify_file(path: Path) -> tuple[int, int] | None:
     """Return device and inode of a file; `None` if there is no file."""
     try:
         found = path.stat()
@@ -342,7 +342,7 @@ def _name_lock(path: Path) -> Path:
     return path.with_name(f"{path.name}-lock")
 
 
-def _lock(path: Path) -> Connection:
+def _lock_state(path: Path) -> Connection:
     """Lock a state file; the lock ends with the process, even if that is killed."""
     lock_path = _name_lock(path)
     if not os.path.lexists(lock_path):
@@ -394,7 +394,7 @@ def _open_checked(path: Path) -> Connection:
         path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
     )
     try:
-        if not _check(connection, path):
+        if not _check_file(connection, path):
             _create_tables(
                 connection
             )  # before there is a log: the file itself says whose it is
@@ -418,7 +418,7 @@ def _inflate(packed: bytes) -> str:
     return zlib.decompress(packed).decode("ascii")
 
 
-def _check(connection: Connection, path: Path) -> bool:
+def _check_file(connection: Connection, path: Path) -> bool:
     """Return whether a file has tables, which are ours.
 
     Raises DamageError, or StateError for a newer format.

@@ -42,22 +42,22 @@ _NUMBERS = re.compile(r"[0-9]+")
 
 _AT_ONCE = 50
 """Number of pages that are requested between two checks of the controls."""
-_HEADERS = {"Accept": "text/html, */*;q=0.8"}
+_PAGE_HEADERS = {"Accept": "text/html, */*;q=0.8"}
 _DEAD = frozenset({404, 410})
 _REDIRECTED = 302
-_DAY = 86_400.0
+_DAY_OF_SECONDS = 86_400.0
 _LAST_TRY = 5
 """Tries after which the pause grows no more: 32 days."""
 _PATIENT_TRIES = 8
 """Tries without evidence after which the pause grows, too."""
-_RECHECK_SECONDS = 21 * _DAY
+_RECHECK_SECONDS = 21 * _DAY_OF_SECONDS
 _CANDIDATES = 12
 """Controls of one place that a walk may ask."""
-_DEAD_SECONDS = 9 * _DAY
+_DEAD_SECONDS = 9 * _DAY_OF_SECONDS
 """Time after which a listed page with 404 stops being a control: so long that a dead page is
 told within ten days."""
 _INSTANT = 1e-6
-_CONTROLS = 3
+_LEAST_CONTROLS = 3
 """Number of controls that must live at once before a response counts."""
 
 
@@ -115,7 +115,7 @@ class PageChecker:
             lambda db: dict(db.execute(sql, (run.site,)))
         )
         for place, several in places.items():
-            for some in _split(several, _AT_ONCE):
+            for some in _split_url(several, _AT_ONCE):
                 asking = self._ask_batch([page.loc for page in some], controls)
                 try:
                     statuses = await self._context.budget.within(asking, place)
@@ -149,11 +149,15 @@ class PageChecker:
     def _postpone(self, page: _Page) -> dict[str, Any]:
         """Return the columns of a page whose status was not proven."""
         patient = max(0, page.tries - _PATIENT_TRIES)
-        return self._note(page, None, _DAY / 2 * (1 << min(patient, _LAST_TRY + 1)))
+        return self._note(
+            page, None, _DAY_OF_SECONDS / 2 * (1 << min(patient, _LAST_TRY + 1))
+        )
 
     def _judge(self, page: _Page, status: int | None) -> dict[str, Any]:
         """Return the columns of a page after its answer; `None` if there was none."""
-        answer = self._note(page, status, _DAY * (1 << min(page.tries, _LAST_TRY)))
+        answer = self._note(
+            page, status, _DAY_OF_SECONDS * (1 << min(page.tries, _LAST_TRY))
+        )
         now = answer["now"]
         least = self._least
         if status in _DEAD and page.is_gone:
@@ -195,7 +199,7 @@ class PageChecker:
                 dead = await self._ask_control(url)
                 has_dead = has_dead or 0 < dead < _DEAD_SECONDS
                 living += [url] if dead == 0 else []
-                if len(living) == _CONTROLS and not has_dead:
+                if len(living) == _LEAST_CONTROLS and not has_dead:
                     return living
             if living and not has_dead:
                 return living
@@ -244,7 +248,7 @@ class PageChecker:
                 if await self._rules.find_refusal(url, is_named=False):
                     return None
                 opened = self._context.client.open(
-                    url, headers=_HEADERS, check_redirect=_refuse_redirect
+                    url, headers=_PAGE_HEADERS, check_redirect=_refuse_redirect
                 )
                 async with opened as response:
                     return response.status
@@ -260,7 +264,7 @@ _ANSWERED = (
 )
 
 
-def _split(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+def _split_url(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """Yield slices of a sequence."""
     return (items[start : start + size] for start in range(0, len(items), size))
 
@@ -299,7 +303,7 @@ def find_controls(
             if len(found[place]) == _CANDIDATES:
                 unfilled.discard(place)
     for place in places:
-        if place == _find_host(place) and not found[place]:
+        if place == _host_of_page(place) and not found[place]:
             found[place].append(place)
     return found
 
@@ -312,7 +316,7 @@ def list_places(loc: str) -> list[str]:
     ("https://a.example/blog/*"), or a folder with all that is below.
     """
     path, mark, _ = loc.partition("?")
-    host = _find_host(path)
+    host = _host_of_page(path)
     bare = path.rstrip("/")
     folder = bare[: bare.rfind("/") + 1]
     folder = folder if len(folder) > len(host) else host
@@ -333,7 +337,7 @@ def _list_folders(folder: str, host: str) -> Iterator[str]:
     yield host
 
 
-def _find_host(loc: str) -> str:
+def _host_of_page(loc: str) -> str:
     """Return the beginning of a URL up to its host, with a slash."""
     end = loc.find("/", 8) + 1
     return loc[:end] if end else f"{loc}/"

@@ -116,7 +116,7 @@ _OF_ONE_RECORD = frozenset(
     }
 )
 """Errors that cost one record: the rest of the document was read."""
-_ABSENT_STATUSES = (404, 410)
+_ABSENT_SQL = (404, 410)
 _NO_LIST = frozenset(
     {
         IssueCode.EMPTY,
@@ -164,9 +164,7 @@ def weigh(row: DocumentRow, outcome: Document) -> Evidence:
                 return Evidence.FULL
             return Evidence.PART
         case Status.FAILED:
-            is_absent = (
-                outcome.http_status in _ABSENT_STATUSES or outcome.reason in _NO_LIST
-            )
+            is_absent = outcome.http_status in _ABSENT_SQL or outcome.reason in _NO_LIST
             if is_absent:
                 return Evidence.ABSENT
             return Evidence.NONE

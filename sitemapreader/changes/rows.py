@@ -210,8 +210,8 @@ class DocumentRow:
     not_before: float = 0.0
 
 
-_COLUMNS = ", ".join(field.name for field in attrs.fields(DocumentRow))
-_FIND = f"SELECT {_COLUMNS} FROM document WHERE site = ? AND url = ?"
+_DOCUMENT_COLUMNS = ", ".join(field.name for field in attrs.fields(DocumentRow))
+_FIND = f"SELECT {_DOCUMENT_COLUMNS} FROM document WHERE site = ? AND url = ?"
 
 
 def insert_document(db: sqlite3.Connection, row: DocumentRow) -> int:
@@ -324,13 +324,13 @@ def pack(locs: Iterable[str]) -> bytes:
 
 _URL_HASH_BYTES = 10
 _RECORD_HASH_BYTES = 6
-_KEY = blake2b(digest_size=_URL_HASH_BYTES)
+_URL_HASH = blake2b(digest_size=_URL_HASH_BYTES)
 """Copied for each URL, which takes half as long as making a new hash."""
 
 
 def hash_url(loc: str) -> bytes:
     """Return the key of a URL; another spelling is another URL."""
-    key = _KEY.copy()
+    key = _URL_HASH.copy()
     key.update(loc.encode("utf-8", "surrogatepass"))
     return key.digest()
 

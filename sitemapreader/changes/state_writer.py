@@ -46,7 +46,7 @@ _CLOCK_SLACK = nanoseconds(timedelta(hours=1))
 """Step back of a clock up to which its time only stands still."""
 _KEPT_SECONDS = 24 * 3600
 """Time that a robots.txt may be used (RFC 9309, section 2.4)."""
-_HEADERS = ("content-type", "link")
+_KEPT_HEADERS = ("content-type", "link")
 
 
 class StateWriter:
@@ -202,7 +202,7 @@ class StateWriter:
             return
         headers = {
             name: response.headers[name]
-            for name in _HEADERS
+            for name in _KEPT_HEADERS
             if name in response.headers
         }
         said = (

@@ -60,9 +60,9 @@ if TYPE_CHECKING:
     from sitemapreader.changes.database import Connection
     from sitemapreader.changes.state_writer import StateWriter
 
-_READ = frozenset({Status.COMPLETE, Status.PARTIAL})
-_FINISHED = _READ | {Status.UNCHANGED}
-_ABSENT = 404
+_READ_STATUSES = frozenset({Status.COMPLETE, Status.PARTIAL})
+_FINISHED = _READ_STATUSES | {Status.UNCHANGED}
+_NOT_FOUND = 404
 ACK_ENTRIES = 500
 """Entries of one acknowledgement: the most that come twice after a `kill -9`."""
 _COMPARED_URLS = 20_000
@@ -196,7 +196,7 @@ class DocumentTracker:
         self._writer.askings[self.row.url] = Asking(self._asked_at, is_failed=True)
         if document.tries and document.via is Via.WELL_KNOWN:
             await self._writer.keep_response(
-                document.url, StoredResponse(document.url, status=_ABSENT)
+                document.url, StoredResponse(document.url, status=_NOT_FOUND)
             )
 
     # -- before the visit
@@ -259,7 +259,7 @@ class DocumentTracker:
             )
             for loc, mark in row.child_list
         ]
-        was_read_now = row.seen_run >= run.id and row.status in _READ
+        was_read_now = row.seen_run >= run.id and row.status in _READ_STATUSES
         return PreviousReading(
             was_read=row.digest is not None,
             has_records=bool(children or row.entries),
@@ -325,7 +325,7 @@ class DocumentTracker:
                 lambda db: find_records(db, self.row, keys)
             )
         changes = [
-            _compare(known[key], self.row.id or 0, record)
+            _compare_entry(known[key], self.row.id or 0, record)
             if key in known
             else Change.NEW
             for key, record in zip(keys, records, strict=True)
@@ -435,7 +435,7 @@ class DocumentTracker:
                 "lastmod": _lastmod_of(self._entry),
                 "read_at": self._asked_at - read_age(self._headers),
             }
-        if body is not None and status in _READ:
+        if body is not None and status in _READ_STATUSES:
             children = self._children
             if (
                 evidence is not Evidence.FULL
@@ -497,7 +497,7 @@ def _lastmod_of(entry: SitemapEntry) -> str | None:
     return entry.lastmod_text or entry.lastmod.isoformat()
 
 
-def _compare(
+def _compare_entry(
     known: dict[int, bytes | None], document: int, record: bytes
 ) -> Change | None:
     # Two sitemaps often say different things of one page, so the document's own record of a URL

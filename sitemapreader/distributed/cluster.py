@@ -11,7 +11,7 @@ import attrs
 from sitemapreader._event_loop import repeat_in_thread
 from sitemapreader._types.errors import name_extra
 from sitemapreader.distributed.options import ScaleOptions
-from sitemapreader.distributed.partition import AT_ONCE, run_partition
+from sitemapreader.distributed.partition import PARTITIONS_AT_ONCE, run_partition
 from sitemapreader.distributed.planning import ScaleRun, begin_run
 from sitemapreader.distributed.runs import Totals, find_missing, finish, status
 from sitemapreader.distributed.storage import Storage
@@ -117,7 +117,7 @@ def open_client(
             dask.config.set(_SETTINGS),
             LocalCluster(
                 n_workers=workers or dask.system.CPU_COUNT,
-                threads_per_worker=AT_ONCE,
+                threads_per_worker=PARTITIONS_AT_ONCE,
                 dashboard_address="127.0.0.1:0",
                 # SECURITY: who reaches a scheduler can run code, as other users of the machine
                 security=True,

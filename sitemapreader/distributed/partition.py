@@ -55,12 +55,12 @@ from sitemapreader.distributed.storage import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-AT_ONCE = 4
+PARTITIONS_AT_ONCE = 4
 """Partitions that one process reads at the same time, in threads, which share its `hosts_at_once`:
 the slow hosts at the end of one do not keep it waiting."""
 ISOLATE_FROM = 3
 """The attempt from which on hosts are read in child processes, to find one that kills."""
-_LOOK_SECONDS = 30.0
+_COMMIT_CHECK_SECONDS = 30.0
 """Seconds between two checks whether another attempt has committed."""
 
 
@@ -151,7 +151,7 @@ class Attempt:
             read = read_hosts
         reading = asyncio.create_task(read(self.due, self._folder, options))
         look = partial(load_commit, self._storage, self._run.folder, self._partition)
-        while not (await asyncio.wait([reading], timeout=_LOOK_SECONDS))[0]:
+        while not (await asyncio.wait([reading], timeout=_COMMIT_CHECK_SECONDS))[0]:
             if await asyncio.to_thread(look):
                 return None  # the end of the event loop cancels the reading
         return reading.result()
@@ -260,7 +260,7 @@ async def read_hosts(
     """Read hosts into a local folder, which may have a state; return it."""
     run = walk_many(
         sites,
-        at_once=max(1, options.hosts_at_once // AT_ONCE),
+        at_once=max(1, options.hosts_at_once // PARTITIONS_AT_ONCE),
         probe="few",
         site_seconds=options.site_seconds,
         max_urls=options.site_urls,
@@ -349,7 +349,7 @@ def main() -> None:
 
 MAX_STATE_BYTES = 4 * 1024**3
 """SECURITY: a packed state comes from the storage; one that unpacks to more is refused."""
-_PIECE_BYTES = 1 << 20
+_PARQUET_PIECE_BYTES = 1 << 20
 
 
 def pack_state(state: Path, packed: Path) -> None:
@@ -364,7 +364,9 @@ def unpack_state(packed: Path, state: Path) -> None:
     fault = ""
     try:
         with gzip.open(packed) as source, state.open("wb") as target:
-            while written <= MAX_STATE_BYTES and (piece := source.read(_PIECE_BYTES)):
+            while written <= MAX_STATE_BYTES and (
+                piece := source.read(_PARQUET_PIECE_BYTES)
+            ):
                 written += target.write(piece)
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         fault = f"it is damaged: {error}"

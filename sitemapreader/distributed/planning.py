@@ -34,7 +34,7 @@ _FEWEST_PARTITIONS = 16
 MAX_PARTITIONS = 65_536
 LIST_FILES = 256
 """Most files of a list; a worker reads one of them for each partition in it."""
-_PIECE_BYTES = 65_536
+_HOSTS_PIECE_BYTES = 65_536
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 
 
@@ -76,7 +76,7 @@ def write_list(
     storage: Storage, hosts: str | Path | Iterable[str], partitions: int | None
 ) -> dict[str, Any]:
     """Write a list of hosts by partition; return its fields of a `ScaleRun`."""
-    lines = _read_lines(str(hosts)) if isinstance(hosts, (str, Path)) else hosts
+    lines = _read_hosts(str(hosts)) if isinstance(hosts, (str, Path)) else hosts
     with tempfile.TemporaryDirectory(prefix="sitemapreader-plan-") as folder:
         buckets = [Path(folder, f"{number:02x}") for number in range(LIST_FILES)]
         found, total = _fill_buckets(_clean_hosts(lines), buckets)
@@ -124,11 +124,11 @@ def make_url(host: str) -> str:
     return f"https://{host}"
 
 
-def _read_lines(path: str) -> Iterator[str]:
+def _read_hosts(path: str) -> Iterator[str]:
     try:
         with fsspec.open(path, "rb", compression="infer") as file:
             yield from iterate_lines(
-                iter(partial(file.read, _PIECE_BYTES), b""), MAX_URL_CHARS + 1
+                iter(partial(file.read, _HOSTS_PIECE_BYTES), b""), MAX_URL_CHARS + 1
             )
     except Exception as error:  # each decompressor has errors of its own
         raise OutputError(f"{path} cannot be read to its end: {error}") from None

@@ -36,23 +36,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 Row = dict[str, Any]
-_TIME = pa.timestamp("ms", "UTC")
+_TIME_COLUMN = pa.timestamp("ms", "UTC")
 OUTCOME_SCHEMA = make_schema(OUTCOME_COLUMNS)
 STATUS_SCHEMA = pa.schema(
     [
         *OUTCOME_SCHEMA,
         pa.field("partition", pa.int32(), nullable=False),
         pa.field("read", pa.bool_(), nullable=False),
-        pa.field("read_at", _TIME),
+        pa.field("read_at", _TIME_COLUMN),
         pa.field("failures", pa.int32(), nullable=False),
-        pa.field("last_ok", _TIME),
-        pa.field("not_before", _TIME),
+        pa.field("last_ok", _TIME_COLUMN),
+        pa.field("not_before", _TIME_COLUMN),
     ]
 )
 """`read` tells whether this run read the host, or carries its row over because it was not due."""
 _COMMIT_KEY = b"sitemapreader.commit"
 """Key in the metadata of a status file, whose value is the commit as JSON."""
-_OWN = re.compile(
+_ATTEMPT_FILES = re.compile(
     r"p-\d{5}(-(?P<token>[0-9a-f]{16}))?[-.].*?(?P<is_part>\.part)?", re.ASCII
 )
 """Names of files of attempts; some are only a part of a file."""
@@ -270,6 +270,6 @@ def _remove_uncommitted(storage: Storage, run: ScaleRun, tokens: set[str]) -> No
     folders = [f"{run.folder}/{kind}" for kind in ("urls", "status", "state")]
     for folder in folders + [f"{run.previous}/state"] * bool(run.previous):
         for name in storage.list(folder):
-            found = _OWN.fullmatch(name)
+            found = _ATTEMPT_FILES.fullmatch(name)
             if found and (found["is_part"] or found["token"] not in {None, *tokens}):
                 storage.remove(f"{folder}/{name}")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.hosts import HostBreaker
     from sitemapreader.fetch.urls import CheckRedirect, HostMap, HostPairs, RequestUrl
 
-_LIMITS = Limits()
+_ROBOTS_LIMITS = Limits()
 _OPTIONS = FetchOptions()
 """The defaults, made once: their checks take a tenth of the walk over a tiny site."""
 
@@ -203,7 +203,7 @@ def find_settings(
         )
     own = find_hook(fetcher, HasSettings)
     if own is None:
-        return limits or _LIMITS, options or _OPTIONS
+        return limits or _ROBOTS_LIMITS, options or _OPTIONS
     for name, given in (("limits", limits), ("options", options)):
         if given is not None:
             raise TypeError(

@@ -38,7 +38,7 @@ MAX_INTERIM_RESPONSES = 20
 """Number of responses with a status of 1xx before the final one."""
 
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
-_LENGTH = re.compile(
+_LENGTH_HEADER = re.compile(
     rb"^content-length[ \t]*:([^\r\n]*)\r?\n", re.IGNORECASE | re.MULTILINE
 )
 _TIMED_OUT = re.compile(rb"HTTP/1\.[01] 408")
@@ -50,7 +50,7 @@ class BodyTooLongError(aiohttp.ClientPayloadError):
 
 # A line feed ends the chunk before; llhttp too takes one without its carriage return.
 _CHUNK = re.compile(rb"\r?\n([0-9A-Fa-f]{1,15})[ \t]*+(?:;[^\r\n]*+)?\r?\n")
-_EXTENSION = re.compile(rb"\r?\n[0-9A-Fa-f]{1,15}[ \t]*+;(?=[^\r\n]*+\r?\Z)")
+_CHUNK_EXTENSION = re.compile(rb"\r?\n[0-9A-Fa-f]{1,15}[ \t]*+;(?=[^\r\n]*+\r?\Z)")
 _SMALL_CHUNK = rb"\r\n(?>%b)" % b"|".join(
     b"[%x%X]\r\n.{%d}" % (size, size, size) for size in range(1, 16)
 )
@@ -123,7 +123,7 @@ class ChunkMerger:
 
     def _keep_rest(self, rest: bytes) -> bytes:
         """Keep the beginning of a line until its end comes; return the other bytes."""
-        if extension := _EXTENSION.match(rest):
+        if extension := _CHUNK_EXTENSION.match(rest):
             self._rest = extension[0] + (b"\r" if rest.endswith(b"\r") else b"")
         elif b"\n" in rest[2:] or len(rest) > _MAX_CHUNK_LINE:
             self._is_broken = True
@@ -317,11 +317,12 @@ class OneAnswer(ResponseHandler):
 def _merge_lengths(head: bytes) -> bytes:
     """Write equal Content-Lengths as one (RFC 9110, section 8.6)."""
     values = [
-        value.strip(b" \t") for value in b",".join(_LENGTH.findall(head)).split(b",")
+        value.strip(b" \t")
+        for value in b",".join(_LENGTH_HEADER.findall(head)).split(b",")
     ]
     if len(values) == 1 or len(set(values)) > 1:
         return head
-    status, rest = _LENGTH.sub(b"", head).split(b"\n", 1)
+    status, rest = _LENGTH_HEADER.sub(b"", head).split(b"\n", 1)
     return b"%b\nContent-Length: %b\r\n%b" % (status, values[0], rest)
 
 

@@ -247,7 +247,7 @@ HOST_CODES = frozenset({IssueCode.HOST_REFUSES, IssueCode.HOST_DOWN})
 """Why a document is skipped after failures of other documents of its host."""
 
 _REFUSING_STATUSES = LOGIN_STATUSES | {403, 429}
-_MEANINGS = {
+_VERDICTS = {
     IssueCode.HOST_REFUSES: "blocked-by-site login-required retry-later",
     IssueCode.HOST_DOWN: "bad-http body-cut connect dns redirect-loop stalled timeout tls "
     "too-many-redirects too-slow",
@@ -401,7 +401,7 @@ def _classify(error: FetchError) -> IssueCode | None:
     """Return the verdict of a failure about its host; `None` if it is the document's alone."""
     if error.code is not IssueCode.HTTP_STATUS:
         return next(
-            (m for m, codes in _MEANINGS.items() if str(error.code) in codes.split()),
+            (m for m, codes in _VERDICTS.items() if str(error.code) in codes.split()),
             None,
         )
     status = error.http_status or 0

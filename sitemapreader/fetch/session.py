@@ -43,7 +43,7 @@ class _UnansweredError(aiohttp.ClientError):
     """A connection that was used before gave no response, or one too many (`True`)."""
 
 
-_CODES: tuple[tuple[tuple[type[Exception], ...], IssueCode], ...] = (
+_CODES_BY_EXCEPTION: tuple[tuple[tuple[type[Exception], ...], IssueCode], ...] = (
     ((ssl.SSLError,), IssueCode.TLS),
     # The resolver raises UnicodeError for a label that is empty or longer than 63 characters.
     ((aiohttp.InvalidURL, UnicodeError), IssueCode.INVALID_URL),
@@ -56,7 +56,7 @@ _CODES: tuple[tuple[tuple[type[Exception], ...], IssueCode], ...] = (
     ((aiohttp.ClientError,), IssueCode.BAD_HTTP),
 )
 """The Issue codes of foreign exceptions; the first row that matches counts."""
-_FOREIGN = tuple(kind for kinds, _ in _CODES for kind in kinds)
+_FOREIGN = tuple(kind for kinds, _ in _CODES_BY_EXCEPTION for kind in kinds)
 _IN_BODY = {IssueCode.CONNECT: IssueCode.BODY_CUT, IssueCode.TIMEOUT: IssueCode.STALLED}
 """The codes that replace others once the headers have arrived."""
 _OF_PROXY = (aiohttp.ClientConnectorDNSError, aiohttp.ClientProxyConnectionError)
@@ -67,9 +67,9 @@ def _make_error(
     error: Exception, url: URL, instead: Mapping[IssueCode, IssueCode] | None = None
 ) -> FetchError:
     """Return an exception of aiohttp as FetchError."""
-    code = next(code for kinds, code in _CODES if isinstance(error, kinds))
+    code = next(code for kinds, code in _CODES_BY_EXCEPTION if isinstance(error, kinds))
     status = None
-    said = _describe(error)
+    said = _describe_exception(error)
     if isinstance(error, _OF_PROXY):
         said = f"the proxy cannot be reached: {said}"
     elif (
@@ -89,7 +89,7 @@ def _make_error(
     )
 
 
-def _describe(error: Exception) -> str:
+def _describe_exception(error: Exception) -> str:
     """Describe an exception in the system's words."""
     # Not by aiohttp's own text, which repeats the address and a proxy's URL with its password.
     if isinstance(error, aiohttp.ClientHttpProxyError):

@@ -49,8 +49,8 @@ _BLANK_HOST = re.compile(r"[^/?#]*//[^/?#\s]*(\s)")
 _HOST = re.compile(
     r"\.*+[a-z0-9_-][a-z0-9_.-]*+|[0-9a-f.]*+:[0-9a-f:.]*+", re.ASCII | re.IGNORECASE
 )
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII | re.IGNORECASE)
-_USERINFO = re.compile(r"//[^/?#]*@")
+_HOST_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII | re.IGNORECASE)
+_URL_USERINFO = re.compile(r"//[^/?#]*@")
 
 
 @attrs.frozen
@@ -118,12 +118,14 @@ def _check_host(url: str, host: str) -> None:
         raise _invalid(url, "the host is not a valid name")
     host = host.rstrip(".")
     # https://url.spec.whatwg.org/#ends-in-a-number-checker: `127.1`, `0x7f000001`, `2130706433`
-    if _NUMBER.fullmatch(host.rpartition(".")[2]) and read_address(host) is None:
+    if _HOST_NUMBER.fullmatch(host.rpartition(".")[2]) and read_address(host) is None:
         raise _invalid(url, "the address is not written as four decimal numbers")
 
 
 def _invalid(url: str, reason: str) -> FetchError:
-    return FetchError(IssueCode.INVALID_URL, _USERINFO.sub("//", url[:4096]), reason)
+    return FetchError(
+        IssueCode.INVALID_URL, _URL_USERINFO.sub("//", url[:4096]), reason
+    )
 
 
 # -- mapped hosts and redirects
@@ -381,8 +383,8 @@ def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """
     headers: dict[str, str] = {}
     for name, value in raw:
-        key = _decode(name).lower()
-        text = _decode(value).strip()
+        key = _decode_escapes(name).lower()
+        text = _decode_escapes(value).strip()
         comma = "\n" if key in APART else ", "
         if key in headers:
             headers[key] = f"{headers[key]}{comma}{text}"
@@ -391,7 +393,7 @@ def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     return headers
 
 
-def _decode(raw: bytes) -> str:
+def _decode_escapes(raw: bytes) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError:  # RFC 9110, section 5.5: then it is Latin-1

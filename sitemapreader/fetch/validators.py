@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SETTLED = timedelta(minutes=1)
 """RFC 9110, section 8.8.2.2: a date is strong if it is a minute older than the response."""
-_DAY = timedelta(days=1)
+_LONGEST_AGE = timedelta(days=1)
 _CODING_MARKS = ("-gzip", ";gzip", "-br", "-zstd")
 """Suffixes by which servers mark the ETag of a compressed body, and forget them when they compare
 (Apache, mod_deflate)."""
@@ -61,7 +61,7 @@ def is_older(headers: Mapping[str, str], newest: datetime) -> bool:
     return (
         date is not None
         and _is_made_of(headers.get("etag"), date)
-        and newest - date > _DAY
+        and newest - date > _LONGEST_AGE
     )
 
 

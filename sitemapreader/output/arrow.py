@@ -42,15 +42,15 @@ VERSION_KEY = b"sitemapreader.schema"
 """Key of the metadata whose value is the version of the schema, in digits."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_DAY = pa.timestamp("us")
-_MOMENT = pa.timestamp("us", "UTC")
+_DAY_COLUMN = pa.timestamp("us")
+_MOMENT_COLUMN = pa.timestamp("us", "UTC")
 _DAY_CHARS = len("2026-01-01")
 _SCALARS = {
     str: pa.string(),
     int: pa.int64(),
     float: pa.float64(),
     bool: pa.bool_(),
-    datetime: _MOMENT,
+    datetime: _MOMENT_COLUMN,
 }
 
 
@@ -130,11 +130,11 @@ def _parse_moments(written: pa.Array) -> list[pa.Array]:
     sizes = pc.unique(pc.binary_length(written)).drop_null().to_pylist()
     try:
         if sizes == [_DAY_CHARS]:
-            moments = written.cast(_DAY).cast(_MOMENT)
+            moments = written.cast(_DAY_COLUMN).cast(_MOMENT_COLUMN)
         elif _DAY_CHARS in sizes:
             return []
         else:
-            moments = written.cast(_MOMENT)
+            moments = written.cast(_MOMENT_COLUMN)
     except pa.ArrowInvalid:
         return []
     first = pc.min(moments).as_py()
@@ -177,7 +177,7 @@ def make_array(values: list[Any], kind: pa.DataType) -> pa.Array:
         )
     elif pa.types.is_boolean(kind):
         buffers = [_write_bits(values)]
-    elif kind == _MOMENT:
+    elif kind == _MOMENT_COLUMN:
         numbers = [
             0 if value is None else (value - _EPOCH) // _MICROSECOND for value in values
         ]

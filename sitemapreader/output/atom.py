@@ -34,7 +34,7 @@ class AtomEncoder(Encoder):
     """
 
     def __init__(self, path: str) -> None:
-        head, *lines = _read_lines(Path(path))
+        head, *lines = _read_feed(Path(path))
         self._now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
         known = _ID.search(head)
         self._id = known[1] if known else f"urn:uuid:{uuid4()}"
@@ -72,7 +72,7 @@ class AtomEncoder(Encoder):
         return [text.encode("utf-8", "backslashreplace")]
 
 
-def _read_lines(path: Path) -> list[str]:
+def _read_feed(path: Path) -> list[str]:
     """Return the head and the entries of a feed; an empty head if there is no file."""
     if not path.is_file():
         return [""]

@@ -26,8 +26,8 @@ _MAX_KEPT = 100_000
 """Values that are counted at once, in 15 MB; then the rarer half joins the others."""
 OTHERS = "(others)"
 """The value of the last row, which has the rarer ones together."""
-_FOLDER = re.compile(r"[^/]*//[^/?#]*(?:/[^/?#]*(?=/))?")
-_EXTENSION = re.compile(r"[^/]*//[^?#]*/[^/?#]*(\.[^\W_]{1,9})(?=[?#]|$)")
+_FIRST_FOLDER = re.compile(r"[^/]*//[^/?#]*(?:/[^/?#]*(?=/))?")
+_FILE_EXTENSION = re.compile(r"[^/]*//[^?#]*/[^/?#]*(\.[^\W_]{1,9})(?=[?#]|$)")
 
 
 @attrs.frozen
@@ -39,23 +39,23 @@ class UrlCount:
 
 
 def _find_folder(loc: str) -> str:
-    found = _FOLDER.match(loc)
+    found = _FIRST_FOLDER.match(loc)
     return f"{found[0] if found else loc}/"
 
 
 def _find_extension(loc: str) -> str | None:
-    found = _EXTENSION.match(loc)
+    found = _FILE_EXTENSION.match(loc)
     return found[1].lower() if found else None
 
 
-def _find_host(host: str) -> str:
+def _match_host(host: str) -> str:
     return host_of(f"https://{host}") or host
 
 
 _CUTS: dict[CountBy, tuple[str, Callable[[Any], Any]]] = {
     "sitemap": ("sitemap", lambda url: url or None),
     "folder": ("loc", _find_folder),
-    "host": ("loc", lambda loc: _find_host(loc.split("/", 3)[2])),
+    "host": ("loc", lambda loc: _match_host(loc.split("/", 3)[2])),
     "month": ("date", lambda day: day and f"{day.year}-{day.month:02}"),
     "language": ("language", lambda code: code),
     "extension": ("loc", _find_extension),

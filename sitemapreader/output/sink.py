@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from sitemapreader._types.models import UrlEntry
     from sitemapreader._types.rows import OutputRows, SiteRows
 
-_PART = ".part"
-_NAME_BYTES = 255 - len(_PART)
+_PART_SUFFIX = ".part"
+_NAME_BYTES = 255 - len(_PART_SUFFIX)
 """Longest file name on common file systems."""
 _ATOMIC_BYTES = getattr(select, "PIPE_BUF", 512)
 """Bytes that a pipe takes in one piece (POSIX, write); 512 at least."""
@@ -230,12 +230,12 @@ class Output:
             path.resolve()
         )  # a link stays one; that of a pipe leads nowhere
         name = os.fsdecode(os.fsencode(path.name)[:_NAME_BYTES])
-        temporary = path.with_name(f"{name}{_PART}")
+        temporary = path.with_name(f"{name}{_PART_SUFFIX}")
         if os.path.lexists(temporary):
             _remove_abandoned(temporary)
         self.descriptor = os.open(temporary, _WRITE | os.O_CREAT | os.O_EXCL, mode)
         self._temporary = temporary
-        _lock(self.descriptor, temporary)
+        _lock_file(self.descriptor, temporary)
 
 
 def _remove_abandoned(path: Path) -> None:
@@ -245,11 +245,11 @@ def _remove_abandoned(path: Path) -> None:
             path.unlink()  # Windows does so only if nobody has it open
             return
         with path.open("rb") as file:
-            _lock(file.fileno(), path)
+            _lock_file(file.fileno(), path)
             path.unlink()
 
 
-def _lock(descriptor: int, path: Path) -> None:
+def _lock_file(descriptor: int, path: Path) -> None:
     """Lock an open file; raise BlockingIOError if another run has locked it."""
     try:
         import fcntl  # noqa: PLC0415 (Windows has none)

@@ -142,10 +142,10 @@ def to_json(value: Any) -> str:
         return f'"{value.isoformat()}"'
     if value is None:
         return "null"
-    return json.dumps(_plain(value))
+    return json.dumps(_write_plain(value))
 
 
-def _plain(value: Any) -> Any:
+def _write_plain(value: Any) -> Any:
     """Return a value in JSON's types; absent fields of an extension are left out."""
     if isinstance(value, datetime):
         return value.isoformat()
@@ -154,13 +154,13 @@ def _plain(value: Any) -> Any:
             name: part for name, part in value._asdict().items() if part is not None
         }
     if isinstance(value, tuple):
-        return [_plain(part) for part in value]
+        return [_write_plain(part) for part in value]
     if attrs.has(type(value)):
         parts = (
             (field.name, getattr(value, field.name))
             for field in attrs.fields(type(value))
         )
-        return {name: _plain(part) for name, part in parts if part not in ABSENT}
+        return {name: _write_plain(part) for name, part in parts if part not in ABSENT}
     return value
 
 
@@ -238,14 +238,14 @@ def escape_urls(urls: list[str]) -> list[str]:
     text = "".join(urls)
     if text.isprintable() and " " not in text:
         return urls
-    return [_UNSAFE_URL.sub(_percent_encode, url) for url in urls]
+    return [_UNSAFE_URL.sub(_encode_match, url) for url in urls]
 
 
 def escape_texts(texts: list[str]) -> list[str]:
     r"""Escape characters that a line must not contain, as `\x1b` or `\u2028`."""
     if "".join(texts).isprintable():
         return texts
-    return [_UNSAFE_TEXT.sub(_escape, text) for text in texts]
+    return [_UNSAFE_TEXT.sub(_escape_unsafe, text) for text in texts]
 
 
 def neutralise_formulas(cells: list[str]) -> list[str]:
@@ -253,9 +253,9 @@ def neutralise_formulas(cells: list[str]) -> list[str]:
     return [f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells]
 
 
-def _percent_encode(match: re.Match[str]) -> str:
+def _encode_match(match: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogatepass"))
 
 
-def _escape(match: re.Match[str]) -> str:
+def _escape_unsafe(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode("ascii")

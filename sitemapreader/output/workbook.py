@@ -23,7 +23,7 @@ MAX_ROWS = 1_048_576
 """Rows of a sheet in Excel; further ones go on in another sheet."""
 MAX_CHARS = 32_767
 """Characters of a cell in Excel; a longer text is cut, and ends with an ellipsis."""
-_PIECE_BYTES = 1 << 20
+_WORKBOOK_PIECE_BYTES = 1 << 20
 
 
 class WorkbookEncoder(Encoder):
@@ -72,7 +72,7 @@ class WorkbookEncoder(Encoder):
         """Yield the file in pieces."""
         self._book.close()
         with self._path.open("rb") as file:
-            while piece := file.read(_PIECE_BYTES):
+            while piece := file.read(_WORKBOOK_PIECE_BYTES):
                 yield piece
 
     def close(self) -> None:

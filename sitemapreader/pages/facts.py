@@ -176,7 +176,7 @@ TEXT_VERSION = 2
 _FRAME = frozenset(
     {"nav", "header", "footer", "aside", "dialog", "button", "select", "svg"}
 )
-_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+_INVISIBLE_CHARACTERS = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 
 
 def join_text(page: str) -> str:
@@ -227,7 +227,7 @@ def hash_text(text: str) -> str:
 
     White space, composition (NFC) and soft hyphens do not count.
     """
-    text = unicodedata.normalize("NFC", text).translate(_INVISIBLE)
+    text = unicodedata.normalize("NFC", text).translate(_INVISIBLE_CHARACTERS)
     digest = sha256("".join(text.split()).encode("utf-8", "replace")).hexdigest()
     return f"{TEXT_VERSION}-{digest}"
 

@@ -41,7 +41,7 @@ _REDIRECT = re.compile(
 A line with a condition (a country, a language, a parameter) is none: it depends on who asks."""
 _AMBIGUOUS = re.compile(r"\*.*\*|:[A-Za-z][^/]*[:*]|\*[^/]*:[A-Za-z]", re.DOTALL)
 """A path that no host knows, with two `*` or two placeholders in a segment, takes for ever."""
-_NOTHING = re.compile(r"(?!)")
+_NEVER_MATCHES = re.compile(r"(?!)")
 _PLACEHOLDER = re.compile(r"\*|:([A-Za-z]\w*)")
 
 
@@ -129,9 +129,9 @@ def _compile(path: str) -> re.Pattern[str]:
     source = re.sub(r"/(\(\?P<splat>\.\*\))$", r"(?:/\1)?", source)
     with suppress(re.error):  # two placeholders of one name
         if _AMBIGUOUS.search(path):
-            return _NOTHING
+            return _NEVER_MATCHES
         return re.compile(source, re.DOTALL)
-    return _NOTHING
+    return _NEVER_MATCHES
 
 
 # -- the folder

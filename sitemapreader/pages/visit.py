@@ -95,12 +95,12 @@ class PageVisit:
     file: str = ""
 
 
-ACCEPT = "text/html, application/xhtml+xml;q=0.9, */*;q=0.5"
+ACCEPT_PAGES = "text/html, application/xhtml+xml;q=0.9, */*;q=0.5"
 VISITS_AT_ONCE = 8
 """Requests at once over all hosts; the fetcher bounds them for one host."""
-_LOOK_SECONDS = 1.0
+_PAUSE_CHECK_SECONDS = 1.0
 """Seconds between two checks whether the pause of a host has ended."""
-_REASONS = {
+_NOT_JUDGED_REASONS = {
     IssueCode.ROBOTS_DISALLOWED: NotJudged.ROBOTS,
     IssueCode.BLOCKED_BY_SITE: NotJudged.PROTECTION,
     IssueCode.RETRY_LATER: NotJudged.ASKED_TO_WAIT,
@@ -222,7 +222,7 @@ class _Visits:
             await self._wait_for_host(url)
             opening = self.client.open(
                 url,
-                headers={"Accept": ACCEPT},
+                headers={"Accept": ACCEPT_PAGES},
                 check_redirect=self._rules.check,
                 breaker=breaker,
                 max_redirects=MAX_REDIRECTS,
@@ -255,7 +255,7 @@ class _Visits:
         while 0 < (wait := breaker.wait(url)) < inf:
             if self._until - asyncio.get_running_loop().time() < wait:
                 raise FetchError(IssueCode.RETRY_LATER, url, f"in {wait:.0f} s")
-            await asyncio.sleep(min(wait, _LOOK_SECONDS))
+            await asyncio.sleep(min(wait, _PAUSE_CHECK_SECONDS))
         if wait == 0:
             breaker.begin_trial(url)
 
@@ -282,7 +282,7 @@ class _Visits:
 
 def _visit_of_error(url: str, error: FetchError) -> PageVisit:
     """Return a visit from a failed request."""
-    reason = _REASONS.get(error.code)
+    reason = _NOT_JUDGED_REASONS.get(error.code)
     sets_cookie = any(each.sets_cookie for each in error.redirects)
     asks_to_wait = error.http_status == 429 or (
         error.http_status == 503 and error.retry_after_seconds is not None

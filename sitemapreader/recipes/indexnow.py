@@ -57,10 +57,10 @@ WORDS = {
 _OF_THE_SERVICE = frozenset({429, *range(500, 600)})
 """Statuses that say nothing about a host: another one would get the same answer."""
 _PUT = "put a file there that contains only the key, then run it again"
-_ORIGIN = re.compile(r"\A\s*+https?://[^/?#]*", re.IGNORECASE)
-_URL_CHARACTERS = "!$%&'()*+,/:;=?@"
+_URL_ORIGIN = re.compile(r"\A\s*+https?://[^/?#]*", re.IGNORECASE)
+_UNESCAPED = "!$%&'()*+,/:;=?@"
 """Characters that are submitted as listed; others are escaped."""
-_KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
+_KEY_FORM = re.compile(r"[A-Za-z0-9-]{8,128}")
 
 
 class IndexNowError(SitemapReaderError):
@@ -178,8 +178,8 @@ class Submission:
             elif not self._owns(origin):
                 self.counts["foreign"] += 1
             else:
-                target = _ORIGIN.sub("", entry.loc.partition("#")[0])
-                url = f"{origin}{quote(target, safe=_URL_CHARACTERS) or '/'}"
+                target = _URL_ORIGIN.sub("", entry.loc.partition("#")[0])
+                url = f"{origin}{quote(target, safe=_UNESCAPED) or '/'}"
                 self._waiting.setdefault(origin, []).append((url, str(entry.change)))
 
     def has_room(self, batch: list[UrlEntry]) -> bool:
@@ -321,7 +321,7 @@ async def submit_changes(
         ValueError: the key is none.
         StateError: the state cannot be used.
     """
-    if not _KEY.fullmatch(key):
+    if not _KEY_FORM.fullmatch(key):
         raise ValueError(
             "the key must have 8 to 128 letters, digits and dashes, and no other characters"
         )
@@ -337,7 +337,7 @@ async def submit_changes(
             path = Path(state)
         else:
             path = _copy_state(Path(state), Path(folder))
-        submits = submit_all or _is_known(path, site)
+        submits = submit_all or _is_accepted(path, site)
         async with (
             HttpFetcher(options) as fetcher,
             aiohttp.ClientSession(
@@ -369,7 +369,7 @@ async def submit_changes(
     return done
 
 
-def _is_known(path: Path, site: str) -> bool:
+def _is_accepted(path: Path, site: str) -> bool:
     """Return whether a walk over the site has read URLs, or was stopped."""
     known = State(path).sites() if path.exists() else []
     return any(

@@ -74,7 +74,7 @@ _FAILURES = {
     "UnsupportedURLSchemeError": IssueCode.INVALID_URL,
 }
 """Issue codes of Scrapy's exceptions, and of a message. Middlewares count and log their own."""
-_INTERVAL_SECONDS = 0.02
+_REACTOR_SECONDS = 0.02
 """Longest time that entries which are not requested hold up the reactor."""
 _PAUSE_SECONDS = 0.001
 """A pause after it. Zero seconds would not let requests go out and answers come in."""
@@ -237,7 +237,7 @@ class SitemapReaderSpider(Spider):
             if reader.beyond_repair:  # the next step waits for a child process
                 rest = await run_in_thread(list, last_steps)
                 break
-        pause = monotonic() + _INTERVAL_SECONDS
+        pause = monotonic() + _REACTOR_SECONDS
         try:
             for entry in self.sitemap_filter(
                 self._entries(chain([first], steps, rest))
@@ -246,7 +246,7 @@ class SitemapReaderSpider(Spider):
                     yield request
                 if monotonic() > pause:
                     await sleep(_PAUSE_SECONDS)
-                    pause = monotonic() + _INTERVAL_SECONDS
+                    pause = monotonic() + _REACTOR_SECONDS
         finally:
             stats = reader.stats
             size = stats.inflated_bytes

@@ -318,6 +318,7 @@ async def test_tasks_in_plain_language(tmp_path: Path) -> None:
             assert {*re.findall(r"\w+", described[tool])} >= fields, task
 
 
+@pytest.mark.slow
 async def test_a_site_without_a_sitemap_says_so(tmp_path: Path) -> None:
     """The reason is a sentence, whichever tool is asked."""
     async with agent_of(tmp_path, {"/": b"<p>A page"}) as agent:
@@ -421,6 +422,7 @@ async def test_changes_of_a_site_that_takes_long(tmp_path: Path) -> None:
                 slow.clear()
 
 
+@pytest.mark.slow
 async def test_pages_of_many_urls(tmp_path: Path) -> None:
     """Each answer has 50,000 bytes at most, and says where the rest begins."""
     locs = [f"{SITE}{'ä' * 400}{number:06}" for number in range(300)]
@@ -482,6 +484,7 @@ HOSTILE: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
+@pytest.mark.slow
 async def test_hostile_calls(tmp_path: Path) -> None:
     """Nothing that is not public is connected to, each call fails in words, the server lives."""
     async with agent_of(tmp_path, site_of("a")) as agent:
@@ -497,6 +500,7 @@ async def test_hostile_calls(tmp_path: Path) -> None:
     assert len(HOSTILE) >= 31
 
 
+@pytest.mark.slow
 async def test_what_a_public_site_names(tmp_path: Path) -> None:
     """Redirects to addresses that are not public, and sitemaps there, are not read, and named."""
     pages = site_of("a") | {
@@ -536,6 +540,7 @@ async def test_cancelled_calls(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []  # noqa: ASYNC240 (nothing else runs here)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("waits", [False, True])
 async def test_few_calls_run_at_once(tmp_path: Path, waits: bool) -> None:
     """Of a dozen calls four run at once; the others get their turn, or are told why not."""
@@ -602,6 +607,7 @@ async def test_a_pattern_takes_time_by_the_length_of_a_url(tmp_path: Path) -> No
         assert (answer["rows"], answer["complete"]) == ([], True)
 
 
+@pytest.mark.slow
 def test_a_signal_ends_the_server(tmp_path: Path) -> None:
     """SIGTERM ends a server whose client is silent; so does a client that leaves."""
     for leave, code in ((True, 0), (False, -signal.SIGTERM)):

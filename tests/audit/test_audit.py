@@ -108,6 +108,11 @@ def test_the_database_can_be_asked(audited: Audit) -> None:
     assert hits[0] == ("url-fragment", f"{HOST}/a#1", "", f"{HOST}/s.xml")
     with pytest.raises(ValueError, match="was not run"):
         audited.hits("response-slow")
+
+
+@pytest.mark.slow
+def test_findings_become_a_table(audited: Audit) -> None:
+    """A table of the findings is made by pandas, as docs/audit.md says."""
     pd = pytest.importorskip("pandas")
     frame = pd.json_normalize(audited.findings)
     assert dict(zip(frame["rule.code"], frame["count"], strict=True)) == codes(audited)
@@ -215,6 +220,7 @@ BAD_BASELINES = {
 }
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize("text", BAD_BASELINES)
 def test_a_file_that_is_no_baseline(text: str, folder: Path, tmp_path: Path) -> None:
     """A baseline that cannot be read is an error before anything is fetched."""
@@ -257,6 +263,7 @@ def load(database: AuditDatabase, source: Any) -> set[str]:
     return {loc for (loc,) in database.ask("SELECT loc FROM known")}
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize("name", LISTS)
 def test_lists_are_read(name: str, database: AuditDatabase, tmp_path: Path) -> None:
     """Lists of crawlers, logs and Search Console are read as they come."""
@@ -297,6 +304,7 @@ BAD_LISTS = {
 }
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize("what", BAD_LISTS)
 def test_a_list_that_cannot_be_read(
     what: str, database: AuditDatabase, tmp_path: Path
@@ -474,6 +482,7 @@ NAMING = b'<html><link rel="sitemap" href="/3.xml">'
 THREE = "/robots.txt 0 ; /1.xml 1 /robots.txt; /2.xml 2 /1.xml; /3.xml 2 /1.xml"
 
 
+@pytest.mark.slow
 @for_each(
     "documents, expected",
     [
@@ -621,6 +630,7 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+@pytest.mark.slow
 def test_hostile_urls_are_text(tmp_path: Path) -> None:
     """URLs that are made to break HTML, SQL and terminals are text in each format, and harmless."""
     records = "".join(page(escape(f"{loc}#x")) for loc in HOSTILE)
@@ -753,6 +763,7 @@ def sitemaps_of(*children: str) -> bytes:
     return f"<sitemapindex>{listed}</sitemapindex>".encode()
 
 
+@pytest.mark.slow
 def test_a_query_gets_the_memory_that_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import zlib
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import audits
+import package
 import pytest
 from audits import render
 
@@ -237,6 +239,43 @@ def test_colours_follow_the_reader(browser: Browser, report: Path) -> None:
         assert page.evaluate(ground) == "rgb(255, 255, 255)"
         assert page.locator(".finding .body:visible").count() == count_findings()
         assert not page.locator(".toc").is_visible()
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize(
+    ("name", "last", "width"),
+    [
+        ("audit-report.png", "#summary > .panel", 1000),
+        ("audit-charts.png", "#freshness > .panel", 1132),
+    ],
+)
+def test_a_picture_shows_the_report_of_today(
+    browser: Browser, tmp_path: Path, name: str, last: str, width: int, regenerate: bool
+) -> None:
+    """The committed picture has the headings of the report, which are written into its file."""
+    path, picture = tmp_path / "report.html", package.ROOT / "docs" / name
+    path.write_text(format_audit("html", audits.audit_shop()), encoding="utf-8")
+    view = {"width": width, "height": 760}
+    with Visit(browser, path, viewport=view) as page:
+        shown = page.locator(last).first
+        labels = shown.locator("xpath=..").locator("h2, h3, dt").all_inner_texts()
+        headings = " / ".join(labels).encode("latin-1")
+        if regenerate:
+            drawn = shown.screenshot()
+            if "report" in name:  # the first screen
+                drawn = page.screenshot()
+            picture.write_bytes(write_note(drawn, headings))
+    data = picture.read_bytes()
+    assert headings in data
+    assert len(data) < 100_000
+
+
+def write_note(png: bytes, text: bytes) -> bytes:
+    """Write a comment into a PNG, before its end: https://www.w3.org/TR/png-3/#11tEXt."""
+    body = b"tEXtComment\0" + text
+    length, check = len(body) - 4, zlib.crc32(body)
+    chunk = length.to_bytes(4, "big") + body + check.to_bytes(4, "big")
+    return png[:-12] + chunk + png[-12:]
 
 
 def test_hostile_urls_do_nothing(browser: Browser, tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from sitemapreader.audit import Audit
 
+pytestmark = pytest.mark.slow  # each test audits a small site
+
 XHTML = "http://www.w3.org/1999/xhtml"
 
 

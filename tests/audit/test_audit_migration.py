@@ -25,6 +25,8 @@ from sitemapreader.audit.models import AuditInputError
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow  # each test audits two sites
+
 OLD = (
     "gone",
     "lost",

@@ -6,11 +6,14 @@ import os
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import pytest
 from page_audits import build, finding_of, hits, judge, list_pages, page, publish
 from serving import serve_pages
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.slow  # each test audits a site
 
 BASE = "https://example.org/"
 NAMES = (

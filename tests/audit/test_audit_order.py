@@ -86,6 +86,7 @@ async def audit_in_order(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(SCALE))
 async def test_sitemaps_that_arrive_in_another_order(tmp_path: Path, seed: int) -> None:
     """Findings have the same examples, and none is new."""

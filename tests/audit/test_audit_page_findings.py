@@ -23,6 +23,8 @@ from page_audits import (
 )
 from serving import answer, serve_pages
 
+pytestmark = pytest.mark.slow  # each test audits a site, and visits its pages
+
 BASE = "https://example.org/"
 FINE: dict[str, Any] = {
     f"fine/{number}": page(text=f"{WORDS} {number}") for number in range(8)

@@ -154,6 +154,7 @@ async def test_a_sample_has_parts_for_each_sitemap(tmp_path: Path) -> None:
         assert parts.fetchall() == [(30, 10), (90, 30)]
 
 
+@pytest.mark.slow
 async def test_visits_that_end_early_are_a_sample() -> None:
     """When the time is over, rates hold for what was seen, and nothing else counts as visited."""
 
@@ -219,6 +220,7 @@ async def test_a_folder_that_is_disallowed_is_not_spoken_for() -> None:
             )
 
 
+@pytest.mark.slow
 async def test_what_is_not_visited_says_nothing(tmp_path: Path) -> None:
     """A disallowed page gets no request; nor does any when the time is over: no rule is run.
 

@@ -13,7 +13,7 @@ from commands import run
 
 from sitemapreader._types.issues import Severity
 from sitemapreader.audit import Row, Trend, audit_sync, compare_audits
-from sitemapreader.audit.report import FORMATS, SUFFIXES
+from sitemapreader.audit.report import REPORT_FORMATS, REPORT_SUFFIXES
 from sitemapreader.audit.report.templates import format_audit
 
 if TYPE_CHECKING:
@@ -111,12 +111,12 @@ def test_every_format_is_made_of_the_json_alone(result: Audit, tmp_path: Path) -
     """A stored JSON gives the same bytes as the audit; a suffix says which format is meant."""
     result.write(tmp_path / "audit.json")
     audit = json.loads((tmp_path / "audit.json").read_text(), object_hook=Row)
-    for suffix, form in SUFFIXES.items():
+    for suffix, form in REPORT_SUFFIXES.items():
         for fail_on in (Severity.INFO, None):
             again = format_audit(form, audit, fail_on, title="Our site")
             result.write(tmp_path / f"a{suffix}", fail_on=fail_on, title="Our site")
             assert again == (tmp_path / f"a{suffix}").read_text()
-    assert {*SUFFIXES.values()} == {*FORMATS}
+    assert {*REPORT_SUFFIXES.values()} == {*REPORT_FORMATS}
 
 
 def test_a_log_of_very_many_results(result: Audit, tmp_path: Path) -> None:

@@ -555,6 +555,7 @@ def test_every_rule_has_its_cases() -> None:
     assert NOW.hour == 12, "days and hours can be told apart"
 
 
+@pytest.mark.slow
 @for_each("code", TOGETHER)
 def test_a_rule_hits_its_sitemap(code: str, together: dict[str, Counter[str]]) -> None:
     """Among many sitemaps a rule hits its own, and not the one in which it just has no reason."""
@@ -562,6 +563,7 @@ def test_a_rule_hits_its_sitemap(code: str, together: dict[str, Counter[str]]) -
     assert together[code][f"{HOST}/{code}-miss.xml"] == 0
 
 
+@pytest.mark.cases(30)
 @pytest.mark.parametrize("code", ALONE)
 def test_a_rule_hits(code: str, trial: RuleTrial) -> None:
     """Each rule hits what it says it hits, as often as that is there."""

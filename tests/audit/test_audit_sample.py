@@ -115,6 +115,7 @@ def test_a_prefix_is_a_sample() -> None:
             assert all(abs(done - number * part / 400) <= 1 for number, done in rows)
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize(
     ("strata", "rate"),
     [

@@ -18,7 +18,7 @@ from sitemapreader.audit.database import (
     judge_hreflang,
 )
 from sitemapreader.audit.models import AuditInputError, AuditOptions, Category, Need
-from sitemapreader.audit.report import FORMATS
+from sitemapreader.audit.report import REPORT_FORMATS
 from sitemapreader.audit.rules import (
     ABOUT_US,
     ISSUES,
@@ -227,4 +227,4 @@ DIFFERENCES = {
 
 def test_the_shell_knows_the_formats() -> None:
     """What the command line offers without importing an audit is what there is."""
-    assert AUDIT_FORMATS == FORMATS
+    assert AUDIT_FORMATS == REPORT_FORMATS

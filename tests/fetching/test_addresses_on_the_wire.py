@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from commands import COMMAND
+from commands import find_program
 from each_case import for_each
 from faults import FaultServer, answered, head
 from hypothesis import HealthCheck, given, settings
@@ -100,7 +100,7 @@ async def run_beside(*words: str) -> str:
     """Run the command beside the server; return what it prints."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        *COMMAND, *words, stdout=pipe, stderr=pipe
+        *find_program(), *words, stdout=pipe, stderr=pipe
     )
     return (await process.communicate())[0].decode()
 

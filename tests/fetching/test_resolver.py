@@ -286,6 +286,7 @@ def report() -> Any:
     return json.loads(run.stdout)
 
 
+@pytest.mark.slow
 @for_each("host", HOSTS)
 def test_no_spelling_of_a_private_address_is_opened(host: str, report: Any) -> None:
     """As a start that the caller did not name, and as a redirect's target, it is refused."""

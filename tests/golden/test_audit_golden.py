@@ -16,7 +16,7 @@ from planted import FIGURES, plant_clean_site, plant_site
 from sitemapreader import walk_sync
 from sitemapreader._types.issues import Severity
 from sitemapreader.audit import Audit, AuditOptions, Row, audit_sync
-from sitemapreader.audit.report import SUFFIXES
+from sitemapreader.audit.report import REPORT_SUFFIXES
 from sitemapreader.audit.report.templates import format_audit
 from sitemapreader.fetch import FolderFetcher
 
@@ -95,8 +95,8 @@ def test_the_site_of_testdata(
         "passed": facts.passed[:2],
         "not_run": facts.not_run[:2],
     }  # of a hundred alike
-    for suffix in SUFFIXES.keys() - {".txt", ".htm"}:
-        form = SUFFIXES[suffix]
+    for suffix in REPORT_SUFFIXES.keys() - {".txt", ".htm"}:
+        form = REPORT_SUFFIXES[suffix]
         text = format_audit(form, audit, Severity.INFO, title="Every format")
         text = re.sub(
             r"(?s)(<(style|script)\b).*?</\2>|'sha256-[^']+'", r"\1", text

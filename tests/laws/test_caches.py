@@ -29,7 +29,7 @@ SHORT_KEYS = {
     "fetch.addresses.is_public": "addresses",
     "output.arrow.make_schema": "columns of ours, those of 16 outputs",
     "_types.urls._load": "has no key",
-    "_types.urls._parse": "only URLs of ordinary length, see `parse_url`",
+    "_types.urls._parse_cached": "only URLs of ordinary length, see `parse_url`",
     "_read.html.write_opening": "names of elements that we look for",
     "_walk.stream.view_records": "one of a walk, one of a run",
     "changes.database.read_script": "names of our files",

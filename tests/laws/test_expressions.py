@@ -18,7 +18,7 @@ from timing import is_linear, least_seconds
 
 from sitemapreader._read.html import write_opening
 from sitemapreader._read.vocabulary import (
-    EXTENSIONS,
+    PARSED_EXTENSIONS,
     XHTML,
     parse_count,
     parse_priority,
@@ -108,7 +108,7 @@ MADE: dict[str, tuple[str, Callable[[], Patterns]]] = {
     # searched only where each section ends before the next one begins (`_are_clean`)
     "sitemapreader._read.xml.grammar:write_clean_pattern": (
         "match",
-        lambda: [write_clean_pattern(key, "x") for key in (XHTML, *EXTENSIONS)],
+        lambda: [write_clean_pattern(key, "x") for key in (XHTML, *PARSED_EXTENSIONS)],
     ),
     "sitemapreader._read.xml.markup:write_tag_pattern": (
         "search match finditer",
@@ -166,7 +166,7 @@ def test_every_expression_is_found() -> None:
     assert UNKNOWN == []
     assert len(FOUND) > 200
     assert {
-        "sitemapreader._read.html:_ATTRIBUTE",
+        "sitemapreader._read.html:_HTML_ATTRIBUTE",
         "sitemapreader._types.dates:_W3C",
     } <= {each.place for each in FOUND}
 

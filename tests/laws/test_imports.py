@@ -75,6 +75,7 @@ def run_fresh(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("what", NEEDED)
 def test_nothing_is_imported_that_is_not_needed(what: str, tmp_path: Path) -> None:
     """No module is imported in vain, also not by another one, installed or not."""

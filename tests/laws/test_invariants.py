@@ -111,6 +111,7 @@ def test_no_url_is_invented(document: Path) -> None:
     assert witness.unseen(locs, data, url) == set()
 
 
+@pytest.mark.slow
 @each_document
 def test_byte_by_byte(document: Path) -> None:
     """A document fed one byte at a time gives the same events as fed whole (law 5)."""

@@ -74,6 +74,8 @@ OPENERS = {"open", "open_code", "open_text", "FileIO"} | {
 }
 OTHER_PROCESS = {"_read.feedparser"}
 """A script that is run: it starts itself as a child process with limits, and reads there."""
+SHARED_NAMES = {"T", "__all__", "__getattr__", "__dir__", "main"}
+"""Names that mean the same thing in each module that has them."""
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 MODULES = list(package.paths())
 
@@ -134,6 +136,28 @@ def test_class_names_are_unique() -> None:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert {name for name, count in names.items() if count > 1} == set()
+
+
+def test_names_have_one_meaning() -> None:
+    """No two modules give one name to different constants or functions of their own."""
+    owners: dict[str, list[str]] = {}
+    for module in MODULES:
+        for node in package.parse(module).body:
+            for name in _names_given(node) - SHARED_NAMES:
+                owners.setdefault(name, []).append(module)
+    assert {name: found for name, found in owners.items() if len(found) > 1} == {}
+
+
+def _names_given(node: ast.stmt) -> set[str]:
+    """Return the names that a statement of a module gives to constants and functions."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return {node.name}
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AnnAssign):
+        targets = [node.target]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
 @for_each("module", MODULES)

@@ -7,11 +7,12 @@ from random import Random
 import pytest
 from protego import Protego
 from robots_model import TOKENS, Sampler, is_allowed, is_match, read_groups
+from scale import SCALE
 
 from sitemapreader import parse_robots
 
 SITE = "https://example.org"
-SOME, ALL = 3_000, 100_000
+SOME, ALL = 3_000 * SCALE, 20_000 * SCALE
 PATHS_A_FILE = 10
 
 

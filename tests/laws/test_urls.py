@@ -217,6 +217,7 @@ def test_a_key_is_its_own_key(url: str) -> None:
     assert url_key(url_key(url)) == url_key(url)
 
 
+@pytest.mark.slow
 @given(
     st.from_regex(urls.NORMAL_URL, fullmatch=True)
     | st.text(st.sampled_from("aXY09_~!$&'()*+,;=:@-./?"), max_size=40).map(

@@ -77,6 +77,7 @@ def report() -> Any:
     return json.loads(run.stdout)
 
 
+@pytest.mark.slow
 def test_nothing_is_connected_to(report: Any) -> None:
     """Neither the hook nor the listening server saw a connection, over 180 lines."""
     assert report["lines"] > 180

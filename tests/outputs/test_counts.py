@@ -116,6 +116,7 @@ def test_in_the_shell() -> None:
     assert "43 URLs" in run(*words).stderr
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("kind", ["extension", "folder", "month"])
 @pytest.mark.parametrize("limit", [1, 7, 43, 100])
 def test_counts_of_a_limited_run(kind: str, limit: int, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
 from aiohttp import web
 from serving import listen, serve
 from walking import index, urlset
@@ -18,7 +19,6 @@ from sitemapreader._walk.report import Report
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import pytest
     from serving import Page
 
 EVIL = "https://me:hunter2@a.example/\r\nINFO root: all is well\x1b[2J\u202e\ud800"
@@ -95,6 +95,7 @@ def test_foreign_text_makes_no_lines(caplog: pytest.LogCaptureFixture) -> None:
         line.encode()
 
 
+@pytest.mark.slow
 def test_setup() -> None:
     """Without a handler of the user's a walk is silent; `logging.basicConfig` is all it takes."""
     script = (

@@ -208,6 +208,7 @@ def test_duckdb_reads_it(file: Path) -> None:
     assert found == (ROWS, 2, int(last.timestamp() * 1000), "allow", locs)
 
 
+@pytest.mark.slow
 def test_polars_reads_it(file: Path) -> None:
     """Polars needs nothing of ours, its lazy reader included."""
     polars = pytest.importorskip("polars", reason="no polars: pip install polars")

@@ -122,6 +122,7 @@ FILTERS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
 async def test_record_batches_have_the_rows_of_entries(filters: dict[str, Any]) -> None:
     """Whatever filters there are, rows and counts are those of the walk with entries."""

@@ -105,6 +105,7 @@ def feed_with(shared: bytes, one: bytes) -> Callable[[int], list[Event]]:
     return read_item
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     "shared",
     [

@@ -126,6 +126,7 @@ async def walk_feeds(feeds: list[bytes], **limits: Any) -> tuple[list[str], Repo
 # -- one feed
 
 
+@pytest.mark.slow
 def test_a_feed_that_takes_too_long_is_an_issue() -> None:
     """The process is ended after its CPU seconds, and the Issue names the limit."""
     events = read(ARMED, feedparser_seconds=1)
@@ -282,6 +283,7 @@ def test_a_blocking_walk_that_is_left_takes_its_process_along(stuck: Processes) 
     assert time.monotonic() - left < STUCK_SECONDS / 2
 
 
+@pytest.mark.slow
 def test_an_interrupted_program_leaves_no_process(tmp_path: Path) -> None:
     """An interrupt while feedparser works on a file ends the program and its child at once."""
     (tmp_path / "feed.rss").write_bytes(BROKEN)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sitemapreader._read.vocabulary import (
-    EXTENSIONS,
     NAMESPACES,
     OWN,
+    PARSED_EXTENSIONS,
     Names,
     namespace_key,
 )
@@ -25,7 +25,7 @@ def test_no_row_hides_another() -> None:
 @pytest.mark.parametrize("slot", ["images", "videos", "news"])
 def test_extensions_of_both_hosts(host: str, slot: str) -> None:
     """Some write the extensions under the protocol's host; they are the extensions all the same."""
-    uri = f"http://{host}/schemas/sitemap-{EXTENSIONS[slot].tag}/1.1"
+    uri = f"http://{host}/schemas/sitemap-{PARSED_EXTENSIONS[slot].tag}/1.1"
     assert namespace_key(uri, Format.URLSET) == slot
     assert namespace_key("http://sitemaps.org/schemas/sitemap", Format.URLSET) == OWN
 

@@ -48,6 +48,7 @@ def test_a_shape_is_read_to_its_end(shape: Flood) -> None:
     assert others
 
 
+@pytest.mark.slow
 @for_each(
     "shape",
     [shape for shape in SHAPES if " in a " in shape.name or " in an " in shape.name],

@@ -307,6 +307,7 @@ WORST = {
 }
 
 
+@pytest.mark.slow
 @for_each("name", WORST)
 def test_the_worst_rules_take_milliseconds(name: str) -> None:
     """Whatever the rules are, a URL is judged soon, or refused as too much work.
@@ -341,6 +342,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @for_each("name", LONG)
 def test_the_number_of_rules_hardly_matters(name: str) -> None:
     """With 24,000 rules a URL is judged as fast as with 60 of them, and as it has to be."""

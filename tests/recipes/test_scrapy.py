@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.slow  # each test is a crawl in a process of its own
+
 if find_spec("scrapy") is None:  # not imported: each worker would, and none needs it
     pytest.skip("no scrapy: pip install .[scrapy]", allow_module_level=True)
 
@@ -255,6 +257,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawled]:
     return asyncio.run(crawl_once())
 
 
+@pytest.mark.slow
 @for_each("name", EXPECTED)
 def test_what_comes_of_a_spider(crawled: dict[str, Crawled], name: str) -> None:
     """Every page is requested once, everything lost is an Issue, and the rest is Scrapy's."""

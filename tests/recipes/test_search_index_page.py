@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow  # each test is days of a site
+
 SOON = "We will be back soon. Our engineers work hard to improve this site for all of our birds."
 
 

@@ -302,7 +302,7 @@ def test_an_attempt_ends_when_another_one_has_committed(
             stopped.set()
 
     monkeypatch.setattr(partition, "read_hosts", hang_first)
-    monkeypatch.setattr(partition, "_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(partition, "_COMMIT_CHECK_SECONDS", 0.05)
     run = begin(web, tmp_path, partitions=1)
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(run_partition, str(tmp_path), run.folder, 0)

@@ -13,7 +13,7 @@ import scale_web
 from commands import run
 from scale_runs import WebServer, check_first_day, serve_web
 
-from sitemapreader._cli.commands.scale import describe_totals, show_progress
+from sitemapreader._cli.commands.scale import describe_progress, describe_totals
 from sitemapreader._cli.parser import PARTIAL
 from sitemapreader._types.issues import IssueCode
 from sitemapreader.distributed import Totals, begin_run, find_missing, run_partition
@@ -94,7 +94,7 @@ def make_totals(committed: int, **given: Any) -> Totals:
 
 def test_progress() -> None:
     """A run that goes on says how much is done."""
-    assert show_progress(make_totals(4)) == (
+    assert describe_progress(make_totals(4)) == (
         "4/8 partitions, 400 hosts (8 failed), 24,000 URLs"
     )
 

@@ -139,6 +139,7 @@ def test_a_database_that_cannot_be_written(folder: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_where_a_file_would_be_served(folder: Path) -> None:
     """On the host of its first URL, or where `--base-url` says."""
     other = "https://b.example/x/"
@@ -163,6 +164,7 @@ def test_what_a_folder_has_not(folder: Path) -> None:
     assert [each["document"] for each in found["places"]] == [f"{HOST}/s.xml"]
 
 
+@pytest.mark.slow
 def test_advice_names_options_of_the_shell(folder: Path, tmp_path: Path) -> None:
     """No format, and no explanation, writes an argument of Python that has an option."""
     (folder / "i.xml").write_text(
@@ -228,6 +230,7 @@ def test_a_sitemap_comes_through_a_pipe(folder: Path) -> None:
     assert "/b?sid=1 (sid=1) in standard input, line " in done.stdout
 
 
+@pytest.mark.slow
 def test_a_missing_extra_is_named(folder: Path) -> None:
     """Without DuckDB the command says which extra brings it; the words of a rule need none."""
     block = "import sys; sys.modules['duckdb'] = None; from sitemapreader._cli import main; "

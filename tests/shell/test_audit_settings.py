@@ -54,7 +54,7 @@ BAD_SETTINGS = {
     'figures = { session_parameters = "sid" }': "as a list",
     "figures = { asset_suffixes = [1] }": "a list of words",
     "figures = { now = 9999-12-31T23:59:59-12:00 }": "out of range",
-    'rules = "a\\u0000b"': "null byte",
+    'rules = "a\\u0000b"': "null (byte|character)",
     'rules = "../rules"': "not in this folder: name it on the command line with --rules",
     'urls = "/etc/hosts"': "not in this folder: name it on the command line with --urls",
     'baseline = "link/b.json"': "not in this folder: name it on the command line with --baseline",
@@ -64,6 +64,7 @@ BAD_SETTINGS = {
 }
 
 
+@pytest.mark.cases(30)
 @pytest.mark.parametrize("line", BAD_SETTINGS)
 def test_settings_that_are_none(line: str, tmp_path: Path) -> None:
     """A key or value that cannot be meant is an error, which names the file and what to write."""

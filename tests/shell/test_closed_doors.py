@@ -31,6 +31,7 @@ def run_by_shell(script: str, folder: Path) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -67,6 +68,7 @@ def test_what_needs_no_folder_works_without_one(words: str, tmp_path: Path) -> N
     assert "removed" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

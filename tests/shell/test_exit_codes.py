@@ -53,6 +53,7 @@ STRANGER = "https://else.net/b.xml"
 SECOND = small_urlset("https://example.org/2")
 
 
+@pytest.mark.cases(30)
 @pytest.mark.parametrize(
     ("extra", "arguments", "left_out"),
     [
@@ -117,6 +118,7 @@ TWO: dict[str, object] = {
 """A site with two sitemaps, of which one is missing."""
 
 
+@pytest.mark.cases(30)
 @pytest.mark.parametrize(
     ("pages", "options", "code", "last"),
     [

@@ -71,6 +71,7 @@ def test_quiet_names_what_ends_the_program(tmp_path: Path) -> None:
     assert locked.stdout + unwritten.stdout == ""
 
 
+@pytest.mark.slow
 def test_streams_may_be_closed(tmp_path: Path) -> None:
     """Without standard error the URLs come; without output that is said, unless a file is named."""
 

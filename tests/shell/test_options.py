@@ -38,11 +38,14 @@ LEAVING = {"--help", "--version"}
 TYPED: dict[Any, tuple[str, object]] = {
     None: ("some text", "some text"),
     int: ("7", 7),
-    types.parse_since: ("2026-01-31", datetime(2026, 1, 31, tzinfo=UTC)),
-    types.parse_until: ("2026-01", datetime(2026, 1, 31, 23, 59, 59, 999_999, UTC)),
+    types.parse_since_option: ("2026-01-31", datetime(2026, 1, 31, tzinfo=UTC)),
+    types.parse_until_option: (
+        "2026-01",
+        datetime(2026, 1, 31, 23, 59, 59, 999_999, UTC),
+    ),
     types.parse_duration: ("8h", timedelta(hours=8)),
     types.parse_pattern: ("a+", re.compile("a+")),
-    types.parse_count: ("3", 3),
+    types.parse_whole_number: ("3", 3),
     types.parse_depth: ("3", 3),
     types.parse_seconds: ("2.5", 2.5),
     types.parse_delay: ("0", 0.0),
@@ -164,9 +167,11 @@ def find(words: str, place: str) -> Any:
 
 def test_until_a_time() -> None:
     """`--until 7d` ends at the moment at which `--since 7d` begins; a day, when it is over."""
-    assert types.parse_until("7d") - types.parse_since("7d") < timedelta(minutes=1)
+    assert types.parse_until_option("7d") - types.parse_since_option("7d") < timedelta(
+        minutes=1
+    )
     assert (
-        types.parse_until("2026-01-31").isoformat()
+        types.parse_until_option("2026-01-31").isoformat()
         == "2026-01-31T23:59:59.999999+00:00"
     )
 

@@ -128,7 +128,7 @@ def test_progress_at_a_terminal(columns: int) -> None:
 
 def test_progress_of_an_audit() -> None:
     """It counts the URLs and bytes that were read, as that of a walk does, and then the pages."""
-    words = ("audit", "--pages", "40")
+    words = ("audit", "--pages", "12")
     with (
         serving(answer_slowly) as (url,),
         sitting_at(*words, url) as (terminal, process),

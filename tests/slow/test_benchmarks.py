@@ -28,7 +28,8 @@ import walk  # noqa: E402 (the same)
 from corpora import CORPORA  # noqa: E402 (the same)
 from parts import make_urlset  # noqa: E402 (the same)
 
-from sitemapreader import SitemapReader  # noqa: E402 (the same)
+from sitemapreader import IssueCode, SitemapReader  # noqa: E402 (the same)
+from sitemapreader.audit.rules import load_rules  # noqa: E402 (the same)
 
 
 class Run(Protocol):
@@ -179,15 +180,30 @@ COPIED = generator_sites.Generator(
     changed=[""],
     removed=["tides"],
 )
+RECIPE = {
+    "heading": "cp",
+    "kind": "python",
+    "build": "cp -r pages out",
+}
+MISTAKE = {
+    "finds": "page-missing",
+    "means": "the base is missing",
+    "file": "pages/sitemap.xml",
+    "right": "/handbook/tides",
+    "wrong": "/tides",
+}
+
+
+def make_recipe(**changes: str) -> dict[str, Any]:
+    """Return a recipe with the mistake, or with a changed one."""
+    return {"recipe": RECIPE | {"mistakes": [MISTAKE | changes]}}
 
 
 @pytest.mark.parametrize(
     ("changes", "wrong"),
     [
-        ({}, set()),
         ({"pages": frozenset({"", "tides", "geese"})}, {"found"}),
         ({"changed": frozenset()}, {"changes"}),
-        ({"removed": frozenset()}, {"changes", "found"}),
         (
             {"files": {**COPIED.files, "pages/geese.html": "<title>Geese</title>"}},
             {"folder"},
@@ -196,6 +212,9 @@ COPIED = generator_sites.Generator(
             {"build": ("rm -r pages/tides.html", "cp -r pages out")},
             {"folder", "server"},
         ),
+        (make_recipe(), set()),
+        (make_recipe(wrong="/handbook/tides"), {"recipe"}),
+        (make_recipe(finds="page-noindex"), {"recipe"}),
         ({"build": ("false",)}, None),
     ],
 )
@@ -225,10 +244,17 @@ def test_checks_of_generators(
 
 
 def test_the_table_of_generators_is_consistent() -> None:
-    """Each site removes a page that it has, adds one that it has not, and names versions."""
+    """Each site removes a page that it has, adds one that it has not, and names versions.
+
+    A mistake of its recipe is made at one place, and a rule finds it.
+    """
+    codes = {rule.code for rule, _ in load_rules()} | {*map(str, IssueCode)}
     for generator in generator_sites.load_generators().values():
         assert generator.removed < generator.pages
         assert generator.added
         assert not generator.added & generator.pages
         assert generator.changed < generator.pages - generator.removed
+        for mistake in generator.recipe.mistakes if generator.recipe else ():
+            assert generator.files[mistake.file].count(mistake.right) == 1
+            assert mistake.finds in codes
         assert all(re.search(r"[@=]\d", package) for package in generator.packages)

@@ -14,10 +14,13 @@ import package
 import pytest
 
 import sitemapreader
+from sitemapreader._cli.commands import COMMANDS
 
 DIST = os.environ.get("RELEASE_DIST")
 """Where `.ci/run` has built the two files; there none of these tests may be skipped."""
 NAME = f"sitemapreader-{sitemapreader.__version__}"
+MAN = f"{NAME}.data/data/share/man/man1"
+PAGES_OF_COMMANDS = [f"sitemapreader-{name}" for name in COMMANDS]
 LEFT_OUT = {".gitattributes"}
 
 
@@ -51,7 +54,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel(built: Path) -> None:
-    """It has the package, its metadata, and nothing else."""
+    """It has the package, its manual pages and metadata, and nothing else."""
     with zipfile.ZipFile(built / f"{NAME}-py3-none-any.whl") as wheel:
         names = set(wheel.namelist())
         about = wheel.read(f"{NAME}.dist-info/METADATA").decode()
@@ -61,10 +64,21 @@ def test_the_wheel(built: Path) -> None:
         for path in package.PACKAGE.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    assert names == expected | {f"{NAME}.dist-info/{fact}" for fact in facts}
+    pages = {f"{MAN}/{page}.1" for page in ("sitemapreader", *PAGES_OF_COMMANDS)}
+    assert names == expected | pages | {f"{NAME}.dist-info/{fact}" for fact in facts}
     assert f"\nVersion: {sitemapreader.__version__}\n" in about
     changes = (package.ROOT / "CHANGELOG.md").read_text("utf-8")
     assert f"\n## [{sitemapreader.__version__}]" in changes
+
+
+def test_the_manual_pages(built: Path) -> None:
+    """A page has the name, the words and the options of its command."""
+    with zipfile.ZipFile(built / f"{NAME}-py3-none-any.whl") as wheel:
+        page = wheel.read(f"{MAN}/sitemapreader-why.1").decode()
+    assert (
+        "sitemapreader why \\- explain why a URL is in no sitemap of its site\n" in page
+    )
+    assert r"\fB\-\-visits\fR" in page
 
 
 @pytest.mark.skipif(not (package.ROOT / ".git").exists(), reason="no clone")

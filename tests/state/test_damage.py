@@ -157,6 +157,7 @@ def cut(data: bytearray, rng: random.Random) -> None:
     del data[rng.randrange(len(data)) :]
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("damage", [flip, swap_pages, zero_page, cut])
 @pytest.mark.parametrize("suffix", ["alone", *ATTACHED[:3]])
 def test_damaged_parts(
@@ -203,6 +204,7 @@ WRONG: dict[str, Any] = {
 }
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("statement", WRONG.values(), ids=WRONG.keys())
 def test_wrong_values(
     tmp_path: Path, whole: tuple[Path, set[str]], statement: str

@@ -137,6 +137,7 @@ CASES = {
 }
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("is_dead", [False, True])
 @pytest.mark.parametrize("name", CASES)
 async def test_what_lives_is_not_gone(
@@ -177,6 +178,7 @@ MOVED = b'<html><head><meta http-equiv="refresh" content="0; url=/new"></head></
 CIRCLE = fault(IssueCode.TOO_MANY_REDIRECTS, f"{SITE}b")
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("answer", "is_gone"),
     [
@@ -275,6 +277,7 @@ async def test_a_robots_txt_that_cannot_be_read_forbids_asking(
     assert found.gone == ["b"]
 
 
+@pytest.mark.slow
 async def test_thousands_at_once(db: Path) -> None:
     """So many are asked as the limit says, the rest by the next walks; all are counted."""
     state, live = at_once(db), {**names(MAP), SITE + "a": b"A page"}

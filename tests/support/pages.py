@@ -33,7 +33,7 @@ NEEDS = {
     "import trafilatura": "trafilatura",
     "recipes.scrapy": "scrapy",
     "from crawlee": "crawlee",
-    "import httpx": "httpx",
+    "import httpx2": "httpx2",
 }
 """What a block uses, and the library that it needs for this."""
 OFFLINE = ("FolderFetcher", "MemoryFetcher")

@@ -49,6 +49,7 @@ async def walk_all(
             pass
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
 async def test_start_pages(flood: str) -> None:
     """The start page of a site is read aside if it is large."""
@@ -58,6 +59,7 @@ async def test_start_pages(flood: str) -> None:
     assert await holds_shortly(lambda: walk_all({SITE: page}))
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
 async def test_visited_pages(flood: str) -> None:
     """A page that is visited is read aside if it is large."""

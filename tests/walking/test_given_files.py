@@ -10,7 +10,7 @@ import pytest
 from serving import answer, serve_pages
 from walking import ROBOTS, SITE, index, urlset
 
-from sitemapreader import State, discover, walk, walk_sync
+from sitemapreader import FetchOptions, State, discover, walk, walk_sync
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.outcomes import Role, Status
 from sitemapreader.fetch import MemoryFetcher
@@ -184,7 +184,8 @@ async def test_a_robots_txt_that_fails_is_no_complete_walk(code: int) -> None:
     pages: dict[str, Any] = {"x/robots.txt": answer(code), "map.xml": urlset(PAGE)}
     async with serve_pages(**pages) as server:
         named = [f"{server.base}x/robots.txt", f"{server.base}map.xml"]
-        locs, report = await walk_locs(sitemaps=named)
+        once = FetchOptions(max_attempts=1)
+        locs, report = await walk_locs(sitemaps=named, options=once)
     assert locs == [PAGE]
     assert not report.complete
     (robots,) = [each for each in report.documents if each.role is Role.ROBOTS]

@@ -321,6 +321,7 @@ async def test_guesses_are_asked_once_a_day(
         assert max(times.values(), default=often) > often - 2
 
 
+@pytest.mark.slow
 async def test_a_dropped_child_is_forgotten_by_rounds(rounds: Rounds) -> None:
     """Only when its index was asked for a day later is what it dropped gone."""
     await rounds.walk(serve())

@@ -144,6 +144,7 @@ def test_what_is_silent_retires(learned: Learned, silent: int, most: float) -> N
     assert learned.rate("month") <= most * 1.001
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize(
     ("retry_after", "hours"),
     [
@@ -203,6 +204,7 @@ def test_a_loss_has_all_documents_asked(learned: Learned) -> None:
     ]
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize("days", [-1, -365, 30, 3650])
 def test_any_clock_asks(learned: Learned, days: float) -> None:
     """A clock that jumps back or forward asks all the same, and learns."""

@@ -169,6 +169,7 @@ async def test_a_url_in_two_sitemaps(watched: Watched) -> None:
     assert watched.found == [("new", f"{SITES[0]}3")]
 
 
+@pytest.mark.slow
 async def test_kinds(watched: Watched) -> None:
     """Only the kinds that were asked for are delivered."""
     await watched.meet()
@@ -344,6 +345,7 @@ async def test_it_ends_in_time(watched: Watched) -> None:
     assert len(found) == 4
 
 
+@pytest.mark.cases(30)
 @pytest.mark.parametrize(
     ("more", "kind", "said"),
     [

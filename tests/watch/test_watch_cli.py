@@ -155,6 +155,7 @@ def test_an_end_is_said_once(tmp_path: Path) -> None:
     assert ends == ["failed (timeout)", "failed (no-sitemap)", "read again"]
 
 
+@pytest.mark.cases(30)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -11,7 +11,7 @@ from clock import DAY, SetClock
 from commands import run, serving
 from serving import Answer, Site, serve_site
 
-from sitemapreader import Explanation, Limits, State, walk, why, why_sync
+from sitemapreader import Explanation, FetchOptions, Limits, State, walk, why, why_sync
 from sitemapreader._presence import Cause, CauseCode, Verdict
 from sitemapreader.fetch import MemoryFetcher
 
@@ -196,7 +196,8 @@ async def test_a_sitemap_that_was_not_read_makes_the_answer_unknown(
     """Nobody can know what it lists, so it is named with its reason."""
     site.pages["/map.xml"] = index(f"{site.base}/{child}")
     site.pages[f"/{child}"] = body
-    [explanation] = await why(f"{site.base}/dead")
+    once = FetchOptions(max_attempts=1)
+    [explanation] = await why(f"{site.base}/dead", options=once)
     assert explanation.verdict is Verdict.UNKNOWN
     cause = causes_of(explanation)[CauseCode.SITEMAP_NOT_READ]
     assert cause.sitemap == f"{site.base}/{child}"
@@ -277,6 +278,7 @@ async def test_what_is_no_url_is_said_to_be_none(url: str) -> None:
     assert [cause.code for cause in explanation.causes] == [CauseCode.NOT_A_URL]
 
 
+@pytest.mark.slow
 async def test_ten_thousand_urls_take_one_walk(site: Site) -> None:
     """The sitemaps are read once, and few pages are requested."""
     urls = [f"{site.base}/page/{number}" for number in range(10_000)]

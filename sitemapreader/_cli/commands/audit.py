@@ -73,7 +73,7 @@ FILES = (
 SETTINGS = ("select", "ignore", "robots", "fail-on", "rules", "baseline", "urls")
 """Options that a file may set; the command line overrides them."""
 _FILE_SETTINGS = ("rules", "baseline", "urls")
-_WORDS = {each.name.lower(): each for each in Severity}
+_SEVERITIES = {each.name.lower(): each for each in Severity}
 
 
 def read_settings(
@@ -92,9 +92,9 @@ def read_settings(
             tables = {name: _get_table(table, name) for name in tables}
             for name in table.keys() - tables:
                 _set(arguments, options[f"--{name}"], name, table[name], folder)
-            _check_names("severity", tables["severity"].values(), _WORDS)
+            _check_names("severity", tables["severity"].values(), _SEVERITIES)
             tables["severity"] = {
-                code: _WORDS[word] for code, word in tables["severity"].items()
+                code: _SEVERITIES[word] for code, word in tables["severity"].items()
             }
             _check_names("figure", tables["figures"], attrs.fields_dict(AuditOptions))
             AuditOptions(**tables["figures"]).make_parameters(datetime.now(UTC))
@@ -226,7 +226,7 @@ class _AuditCommand:
             word = "never"
         else:
             word = arguments.fail_on or "error"
-        self._fail_on = _WORDS.get(word)
+        self._fail_on = _SEVERITIES.get(word)
         figures = {"robots": arguments.robots, "examples": arguments.examples}
         names = ("base_url", "database", "pages", "was", "since_audit", *_FILE_SETTINGS)
         self._passed: dict[str, Any] = {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
 _FISH_FILES = "(__fish_complete_path (commandline -ct))"
-_FILES = {
+_FILE_ARGUMENTS = {
     # shtab's own function for bash splits names at blanks
     "bash": "_sitemapreader_files",
     "zsh": "_files",
@@ -51,6 +51,6 @@ def run_completion(arguments: argparse.Namespace) -> int:
         parser.add_options(command.name)
         for action in parser.list_actions():
             if action.metavar in ("FILE", "SOURCE", "BEFORE", "AFTER"):
-                setattr(action, "complete", _FILES)  # noqa: B010 (shtab reads it)
+                setattr(action, "complete", _FILE_ARGUMENTS)  # noqa: B010 (shtab reads it)
     script = shtab.complete(root, shell, preamble=_BASH if shell == "bash" else "")
     return print_text(script + (_FISH if shell == "fish" else "") + "\n")

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
     from sitemapreader.distributed import ScaleRun, Totals
 
-STATUS = "status"
+STATUS_WORD = "status"
 """Word in place of the list of hosts: show a run instead of running."""
-_READ = ("complete", "unchanged", "partial")
+_READ_WORDS = ("complete", "unchanged", "partial")
 _NOT_READ = ("partial", "none", "failed", "error")
-_SECONDS = 30.0
+_PROGRESS_SECONDS = 30.0
 """Between two lines about a run that goes on."""
 _MAX_SAID = 5
 """Reasons, and partitions that failed, that the summary names."""
@@ -56,9 +56,9 @@ def run_scale(arguments: argparse.Namespace) -> int:
     """Read the hosts, or show a run, and return the exit code."""
     console = Console(quiet=arguments.quiet, verbose=arguments.verbose)
     try:
-        if arguments.list == STATUS:
+        if arguments.list == STATUS_WORD:
             return _show_status(arguments)
-        return _read_hosts(arguments, console)
+        return _list_hosts(arguments, console)
     except distributed.OutputError as error:
         console.print_error(str(error))
         return USAGE
@@ -73,7 +73,7 @@ def run_scale(arguments: argparse.Namespace) -> int:
         return NO_URL
 
 
-def _read_hosts(arguments: argparse.Namespace, console: Console) -> int:
+def _list_hosts(arguments: argparse.Namespace, console: Console) -> int:
     """Read the hosts and return the exit code."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
@@ -91,7 +91,7 @@ def _read_hosts(arguments: argparse.Namespace, console: Console) -> int:
     known = deque([distributed.status(arguments.output)], maxlen=1)
     with (
         repeat_in_thread(
-            lambda: console.print_line(show_progress(known[-1])), _SECONDS
+            lambda: console.print_line(describe_progress(known[-1])), _PROGRESS_SECONDS
         ),
         opening as client,
     ):
@@ -101,7 +101,7 @@ def _read_hosts(arguments: argparse.Namespace, console: Console) -> int:
         totals = cluster.read_run(client, arguments.output, run, known.append, shard)
     for line in describe_totals(totals):
         console.print_line(line)
-    return _find_exit_code(totals)
+    return _exit_code_of_run(totals)
 
 
 def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
@@ -143,7 +143,7 @@ def _show_status(arguments: argparse.Namespace) -> int:
                     lines.write_text(_describe_host(row))
         else:
             lines.write_text("".join(f"{line}\n" for line in describe_totals(totals)))
-    return _find_exit_code(totals)
+    return _exit_code_of_run(totals)
 
 
 def _describe_host(row: dict[str, Any]) -> str:
@@ -154,7 +154,7 @@ def _describe_host(row: dict[str, Any]) -> str:
     return f"{excerpt(row['site'])}\t{row['status']}\t{row['reason']}{due}\n"
 
 
-def show_progress(totals: Totals) -> str:
+def describe_progress(totals: Totals) -> str:
     """Return a line about a run that goes on."""
     failed = totals.statuses["failed"] + totals.statuses["error"]
     return (
@@ -183,7 +183,7 @@ def describe_totals(totals: Totals) -> Iterator[str]:
     )
     reasons = sorted(totals.reasons.items(), key=lambda each: (-each[1], each[0]))
     for reason, number in reasons[:_MAX_SAID]:
-        yield f"not read: {number:,} {reason}{_explain(reason)}"
+        yield f"not read: {number:,} {reason}{_explain_run(reason)}"
     if len(reasons) > _MAX_SAID:
         yield "not read for other reasons: `scale status --failed` lists the hosts"
     if totals.put_off:
@@ -197,7 +197,7 @@ def describe_totals(totals: Totals) -> Iterator[str]:
         yield f"and {len(totals.failures) - _MAX_SAID} more partitions"
 
 
-def _explain(reason: str) -> str:
+def _explain_run(reason: str) -> str:
     """Return the meaning of an Issue, and the option of this command that helps."""
     code = next((code for code in IssueCode if code == reason), None)
     if code is None:
@@ -207,11 +207,11 @@ def _explain(reason: str) -> str:
     )
 
 
-def _find_exit_code(totals: Totals) -> int:
+def _exit_code_of_run(totals: Totals) -> int:
     """Return the exit code by the rules of docs/exit-codes.md."""
     if totals.failures:
         return PARTIAL
-    found = sum(totals.statuses[status] for status in _READ)
+    found = sum(totals.statuses[status] for status in _READ_WORDS)
     if not found and totals.finished:
         if totals.statuses["none"]:
             return NO_URL

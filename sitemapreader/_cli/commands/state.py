@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sitemapreader.changes import GonePage, UnlistedUrl
     from sitemapreader.changes.schedule import PlannedDocument
 
-_LINES_AT_ONCE = 500
+_PRINTED_AT_ONCE = 500
 _MAX_NAME = 500
 _NOTHING_DUE = (
     "nothing is planned, because no run used --changes: only such a run makes a plan"
@@ -59,7 +59,7 @@ def run_state(arguments: argparse.Namespace) -> int:
         else:
             text = format_state(state)
         async with opened(lines):
-            while part := "".join(islice(text, _LINES_AT_ONCE)):
+            while part := "".join(islice(text, _PRINTED_AT_ONCE)):
                 await write_to(lines, partial(lines.write_text, part))
         if is_list:
             return print_waiting(state, console)

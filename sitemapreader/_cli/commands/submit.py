@@ -65,7 +65,9 @@ def run_submit(arguments: argparse.Namespace) -> int:
                 raise UsageError(f"--key-file: {error}") from None
         run.summary.printed = done.report.entries
         code = run.finish_alone(done.report)
-        for line in _describe(done, "would be " if arguments.dry_run else ""):
+        for line in _describe_submission(
+            done, "would be " if arguments.dry_run else ""
+        ):
             run.console.print_line(line)
         for refusal in done.errors.values():
             run.console.print_error(str(refusal))
@@ -78,7 +80,7 @@ def run_submit(arguments: argparse.Namespace) -> int:
     return run_process(work, lines.name, run.console)
 
 
-def _describe(done: Submission, would_be: str) -> Iterator[str]:
+def _describe_submission(done: Submission, would_be: str) -> Iterator[str]:
     count = done.counts
     if count["recorded"]:
         yield (

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from sitemapreader._many.run import SiteRun, SiteWalk
 
-_LOST = (Change.UNLISTED, Change.GONE)
+_REMOVALS = (Change.UNLISTED, Change.GONE)
 
 
 def run_urls(arguments: argparse.Namespace) -> int:
@@ -173,7 +173,7 @@ class _UrlPrinter:
             changes = get_column(rows, "change")
             # What is lost is told of each source, and twice: as unlisted, and as gone.
             marks = [
-                old in _LOST or add(url_key(loc))
+                old in _REMOVALS or add(url_key(loc))
                 for loc, old in zip(locs, changes, strict=True)
             ]
             rows = select_rows(rows, marks)
@@ -188,7 +188,7 @@ class _UrlPrinter:
         self._summary.printed += len(rows)
         if self._run.arguments.changes:
             changes = get_column(rows, "change")
-            self._summary.told += Counter(each for each in changes if each in _LOST)
+            self._summary.told += Counter(each for each in changes if each in _REMOVALS)
         if self._summary.printed == self._limit:
             self._summary.limit_reached = True
             if (
@@ -199,7 +199,7 @@ class _UrlPrinter:
 
 # -- the newest ones
 
-_REASONS = {
+_EXIT_REASONS = {
     "dates-exceeded": "a URL is newer than the date that the index gives for its sitemap",
     "undated-sitemaps": "sitemaps without a date were not read: raise --documents",
     "equal-dates": "all sitemaps have the same date: raise --documents",
@@ -234,19 +234,17 @@ def run_newest(arguments: argparse.Namespace) -> int:
             if not found.entries and code != ALL_READ:
                 run.keep_file(output, NO_URL)
         if found.entries or found.undated or found.future:
-            run.console.print_line(_judge(found))
+            run.console.print_line(_judge_run(found))
         return code
 
     return run_process(work, output.name, run.console)
 
 
-def _judge(found: Newest) -> str:
+def _judge_run(found: Newest) -> str:
     """Say whether there may be newer URLs, and why."""
     said = "proven: no other URL with a date is newer"
     if not found.proven:
-        said = (
-            f"not proven to be the newest: {_REASONS.get(found.reason, found.reason)}"
-        )
+        said = f"not proven to be the newest: {_EXIT_REASONS.get(found.reason, found.reason)}"
     odd = {"without a date": found.undated, "with a date in the future": found.future}
     left = ", ".join(f"{number} {what}" for what, number in odd.items() if number)
     left = f"; URLs left out: {left}" if left else ""

@@ -68,7 +68,7 @@ def run_watch(arguments: argparse.Namespace) -> int:
         async with changes:
             async for site, entries in changes.batches():
                 await _print(site, entries, path, arguments.format)
-        return _find_exit_code(ends.values(), run.summary.unknown)
+        return _exit_code_of(ends.values(), run.summary.unknown)
 
     return run_process(work, path or "standard output", run.console)
 
@@ -80,7 +80,7 @@ async def _list_sites(run: SourceRun) -> list[SiteTask]:
     return [each for each in given if isinstance(each, SiteTask)]
 
 
-def _find_exit_code(ends: Collection[SiteStatus], unknown: int) -> int:
+def _exit_code_of(ends: Collection[SiteStatus], unknown: int) -> int:
     if ends and all(status is SiteStatus.FAILED for status in ends):
         return NOTHING_FETCHED
     if all(status.is_whole for status in ends) and not unknown:

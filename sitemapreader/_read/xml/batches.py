@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sitemapreader._types.rows import Events
 
 _UTF_8 = getincrementaldecoder("utf-8")
-_STEP = 100
+_RECORDS_AT_ONCE = 100
 """Records that are read between two pauses, in about 1 ms."""
 _SEARCHED_CHARS = 8_192
 """Characters of a record that are searched between two pauses, in 5 ms if all of it is tags."""
@@ -361,11 +361,11 @@ class XmlReader:
         for record in records:
             if self._accept(record):
                 for _ in read_record(self._context, record):
-                    if len(self._context.events) > _STEP:
+                    if len(self._context.events) > _RECORDS_AT_ONCE:
                         yield self._context.take_events()
                 self._context.report_cut()
             work += 1 + len(record.element)
-            if work > _STEP:
+            if work > _RECORDS_AT_ONCE:
                 work = 0
                 yield self._context.take_events()
         yield self._context.take_events()

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader._read.vocabulary import (
     CERTAIN_TEXTS,
-    EXTENSIONS,
+    PARSED_EXTENSIONS,
     PROTOCOL_FIELDS,
     RECORD_OF,
     XHTML,
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 _BLANK = "[ \t\r\n]"
 _GAP = f"{_BLANK}*+"
 _TEXT = f"[^<]*+(?>(?=</)|{SECTION}[^<]*+)"
-_PREFIX = r"(?>(?:[^\W\d][\w.\xb7-]*+:)?)"
+_PREFIX_PATTERN = r"(?>(?:[^\W\d][\w.\xb7-]*+:)?)"
 _REST = "((?s:.++))"  # not `[\s\S]`, which looks at every character
 BORDER = "<>"
 """Stands between the runs of two records where they are searched together."""
-RUNS = (*EXTENSIONS, XHTML)
+RUNS = (*PARSED_EXTENSIONS, XHTML)
 """Keys of the namespaces whose elements are read in runs."""
 
 
@@ -106,7 +106,7 @@ def write_record_pattern(
         "[^<]++",
         COMMENT,
         SECTION,
-        f"<(?![!?]|/?+{_PREFIX}(?ai:{names})[ \t\r\n/>])",
+        f"<(?![!?]|/?+{_PREFIX_PATTERN}(?ai:{names})[ \t\r\n/>])",
     ]
     odd = f"(<{record}(?=[ \t\r\n>]){ATTRIBUTES}>{_repeat(inside)}</{record}{_GAP}>)"
     return re.compile(f"(?:{common}|{odd})(){_GAP}(?>(?:{COMMENT}{_GAP})*)|{_REST}")
@@ -130,8 +130,8 @@ def write_alike_pattern(
 
 _LINK_ATTRIBUTES = ("rel", "hreflang", "href", "media", "type", "title")
 _QUOTED = '[^"<>]*+'
-_URL_CHARACTERS = r"[!#-%'-;=?-z|}~\w]*+"
-_URL = rf"https?://\w{_URL_CHARACTERS}(?>(?:&(?:amp|apos|quot|#0*+3[89]);{_URL_CHARACTERS})*)"
+_URL_CHARACTERS_PATTERN = r"[!#-%'-;=?-z|}~\w]*+"
+_URL = rf"https?://\w{_URL_CHARACTERS_PATTERN}(?>(?:&(?:amp|apos|quot|#0*+3[89]);{_URL_CHARACTERS_PATTERN})*)"
 """An absolute URL for which `read_loc` has no Issue."""
 
 
@@ -147,7 +147,7 @@ def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
         return re.compile(
             f"{start}link{attributes}{has_href}(?:/>|></{prefix}:link>){_GAP}"
         )
-    extension = EXTENSIONS[key]
+    extension = PARSED_EXTENSIONS[key]
     end_tag = f"</{prefix}:{extension.tag}>{_GAP}"
     fields = []
     for name in sorted(extension.containers):
@@ -185,9 +185,7 @@ def _write_clean_field(
         {name: values[parse] for name, _, parse in field.attributes}
     )
     if field.parse is take_url:
-        section = (
-            rf"<!\[CDATA\[{_GAP}https?://\w(?:&|{_URL_CHARACTERS[:-2]})*+{_GAP}\]\]>"
-        )
+        section = rf"<!\[CDATA\[{_GAP}https?://\w(?:&|{_URL_CHARACTERS_PATTERN[:-2]})*+{_GAP}\]\]>"
         text = f"{_GAP}(?:(?:{section}|{_URL}){_GAP}){'' if is_required else '?'}"
     elif field.parse is take_text:
         text = _TEXT

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _XML = {"lt": "<", "gt": ">", "quot": '"', "apos": "'", "amp": "&"}
-_LOST = "\ufffd"
+_REPLACEMENT = "\ufffd"
 
 ATTRIBUTES = r"""[^<>"']*+(?>(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*)"""
 """Everything between the name of a tag and its `>`, if all quotes are closed."""
@@ -39,7 +39,7 @@ COMMENT = "<!--[^-]*+(?>(?:-(?!-)[^-]*+)*)-->"
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 BLANKS = re.compile(r"[ \t\r\n]*+")
 _SECTION = re.compile(rf"<!\[CDATA\[({_CONTENT})(?:\]\]>|\Z)")
-_HIDDEN = re.compile(
+_SECTION_OR_COMMENT = re.compile(
     rf"<!(?:\[CDATA\[({_CONTENT})(?:\]\]>|\Z)|{COMMENT.removeprefix('<!')})"
 )
 """A section, whose text is the group, or a comment; one literal beginning makes it fast.
@@ -71,7 +71,7 @@ ODD_REFERENCE = re.compile(rf"&(?!(?:{'|'.join(_XML)}|{_DIGITS});){_BEHIND_AMPER
 """A rare reference, one that XML does not know, or a bare `&`."""
 _SOUND_REFERENCE = re.compile("&([^;&]++);")
 _MANY_TAGS = 40_000
-_ODD_CHARACTERS = (_LOST, "\ufffe", "\uffff")
+_ODD_CHARACTERS = (_REPLACEMENT, "\ufffe", "\uffff")
 
 
 def are_sound(text: str) -> bool:
@@ -89,7 +89,7 @@ def are_sound(text: str) -> bool:
     if not text.isascii() and any(odd in text for odd in _ODD_CHARACTERS):
         return False
     if "]" in text or "[" in text:  # one character is found ten times as fast as three
-        pieces = _HIDDEN.split(text)
+        pieces = _SECTION_OR_COMMENT.split(text)
         if not pieces[-1] and pieces[-2] is not None and not text.endswith("]]>"):
             return False  # not closed: the section begins in an instruction
         text = "".join(pieces[::2])
@@ -161,7 +161,7 @@ def pass_nothing(text: str, position: int) -> int:
 
 # -- broken text
 
-_REFERENCE = re.compile(f"&{_BEHIND_AMPERSAND}")
+_ANY_REFERENCE = re.compile(f"&{_BEHIND_AMPERSAND}")
 # XML 1.0, section 2.2: what a document may not contain, not even as a reference
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NONCHARACTER = re.compile("[\ufffe\uffff]")
@@ -175,7 +175,7 @@ def unescape(text: str, repairs: set[IssueCode]) -> str:
     """
     text = remove_controls(text, repairs)
     if "&" in text:
-        return _REFERENCE.sub(partial(resolve_reference, repairs), text)
+        return _ANY_REFERENCE.sub(partial(resolve_reference, repairs), text)
     return text
 
 
@@ -206,7 +206,7 @@ def resolve_reference(repairs: set[IssueCode], match: re.Match[str]) -> str:
         else:
             code = int(match["hex"], 16)
         if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-            return _LOST
+            return _REPLACEMENT
         one = chr(code)
         if one.isprintable():
             return one
@@ -220,7 +220,7 @@ def remove_controls(text: str, repairs: set[IssueCode]) -> str:
     clean = _CONTROL.sub("", text)
     if len(clean) != len(text):
         repairs.add(IssueCode.CONTROL_CHARACTER)
-    return _NONCHARACTER.sub(_LOST, clean)
+    return _NONCHARACTER.sub(_REPLACEMENT, clean)
 
 
 def replace_bad_bytes(text: str) -> str:
@@ -230,10 +230,10 @@ def replace_bad_bytes(text: str) -> str:
 
 # -- tags
 
-_ATTRIBUTE = re.compile(
+_XML_ATTRIBUTE = re.compile(
     r"""(?<![^\s=/>"'])([^\s=/>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"']++))"""
 )
-_PREFIX = re.compile(r"xmlns(?::(?!xml(?:ns)?\Z)([^\W\d][\w.\xb7-]*+))?")
+_NAMESPACE_PREFIX = re.compile(r"xmlns(?::(?!xml(?:ns)?\Z)([^\W\d][\w.\xb7-]*+))?")
 NORMAL_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
 """XML 1.0, section 3.3.3: how blanks in an attribute's value are read."""
 _RESERVED_URIS = (
@@ -259,13 +259,13 @@ def expand_name(uri: str, local: str) -> str:
     return f"{{{uri}}}{local}" if uri else local
 
 
-def read_attributes(text: str, repairs: set[IssueCode], limit: int) -> dict[str, str]:
+def parse_attributes(text: str, repairs: set[IssueCode], limit: int) -> dict[str, str]:
     """Read the attributes of a tag, quoted or not; of a repeated one, the first.
 
     No more than one past the limit: that tells that it is broken, and more is not needed.
     """
     attributes: dict[str, str] = {}
-    for match in islice(_ATTRIBUTE.finditer(text), limit + 1):
+    for match in islice(_XML_ATTRIBUTE.finditer(text), limit + 1):
         name, double, single, bare = match.groups("")
         if bare or name in attributes:
             repairs.add(IssueCode.NOT_WELL_FORMED)
@@ -278,7 +278,7 @@ def find_namespaces(attributes: Mapping[str, str]) -> dict[str, str]:
     """Return the namespaces that a tag's attributes declare, by their prefixes."""
     bound = {}
     for name, value in attributes.items():
-        if (match := _PREFIX.fullmatch(name)) and value not in _RESERVED_URIS:
+        if (match := _NAMESPACE_PREFIX.fullmatch(name)) and value not in _RESERVED_URIS:
             # SECURITY: the name of each element is made with its namespace
             uri = value[: MAX_NAMESPACE_CHARS + 1]
             prefix = match[1] or ""

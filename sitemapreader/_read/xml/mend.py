@@ -28,7 +28,7 @@ from sitemapreader._read.xml.markup import (
     SECTION_START,
     expand_name,
     find_namespaces,
-    read_attributes,
+    parse_attributes,
     remove_controls,
     replace_bad_bytes,
     unescape,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 # A tag's attributes end at the first `>` outside of quotes; where quotes do not pair, at the first
 # `>`; and where there is none, at the next `<`, if its name is one of ours: others are text. A long
 # text comes in parts, none of which ends in a reference; the longest takes 5 ms.
-_TOKEN = re.compile(
+_MARKUP_TOKEN = re.compile(
     r"<(?P<section>!--|!\[CDATA\[|\?)"
     rf"|<(?P<end>/?)(?P<ours>(?=(?:[\w.\xb7-]*+:)*(?i:{'|'.join(FIELDS | RECORDS | ROOTS.keys())})"
     r"(?![\w.:\xb7-])))?(?P<name>[^\W\d][\w.:\xb7-]*+)"
@@ -60,9 +60,9 @@ _PARTIAL_TAG = re.compile(rf"<(?!/(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\b)[^<
 _NEXT_END = re.compile(r"[^<]*+</([^\s<>/]++)")
 _ROOT_END = re.compile(rf"</(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\s*+>")
 _NO_CONTENT = re.compile(r"\s*+(?=<|\Z)")
-_STEP_CHARS = 4_096
+_MEND_STEP_CHARS = 4_096
 """Characters that are mended between two pauses; 6 ms of short tags."""
-_SAMPLE_CHARS = 200
+_TAIL_SAMPLE_CHARS = 200
 """Characters of text behind the root that an Issue shows."""
 _IN_NAMES = dict.fromkeys(map(ord, ".-"), "_")
 
@@ -122,9 +122,9 @@ class Mender:
     def read(self) -> Iterator[Record | None]:
         """Yield the records, and `None` for pauses."""
         position = 0
-        pause = _STEP_CHARS
+        pause = _MEND_STEP_CHARS
         last = self._text.rfind("<")
-        while (token := _TOKEN.match(self._text, position)) and token[0]:
+        while (token := _MARKUP_TOKEN.match(self._text, position)) and token[0]:
             position = token.end()
             if (
                 self.opened
@@ -147,7 +147,7 @@ class Mender:
             yield from self._finished
             self._finished.clear()
             if position > pause:
-                pause = position + _STEP_CHARS
+                pause = position + _MEND_STEP_CHARS
                 yield None
 
     # -- start tags
@@ -160,7 +160,7 @@ class Mender:
             return
         repairs = set[IssueCode]()
         raw = _replace_bad_bytes(token["attributes"], repairs)
-        attributes = read_attributes(
+        attributes = parse_attributes(
             raw, repairs, self._limits.attributes + MAX_NAMESPACES
         )
         bound = find_namespaces(attributes)
@@ -367,9 +367,9 @@ class Mender:
 
     def _note_trailing(self, token: re.Match[str]) -> None:
         if self._prolog.closed and not token[0].isspace():
-            sample = self._text[token.start() : token.start() + 2 * _SAMPLE_CHARS]
+            sample = self._text[token.start() : token.start() + 2 * _TAIL_SAMPLE_CHARS]
             sample = replace_bad_bytes(sample).strip()
-            self._note(IssueCode.TRAILING_BYTES, sample[:_SAMPLE_CHARS])
+            self._note(IssueCode.TRAILING_BYTES, sample[:_TAIL_SAMPLE_CHARS])
 
     def _pass_over(self, begin: str, start: int) -> int:
         """Read a comment, CDATA section or PI from `start` on; return where it ends."""

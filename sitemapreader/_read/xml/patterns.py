@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     Texts: TypeAlias = list[Sequence[str]]
     """The texts of records by columns."""
 
-_FIELDS = len(PROTOCOL_FIELDS)
+_FIELD_GROUPS = len(PROTOCOL_FIELDS)
 """Groups of the record pattern that are fields of the protocol."""
 _FEW_RECORDS = 30
 _LONG_CHARS = 4_096
@@ -179,7 +179,7 @@ class PatternReader:
         if first and first.lastindex == words.pattern.groups - 1:  # it has an end
             begins = [begin for begin, _ in first.regs[1:-2]]
             found = [place for place, begin in enumerate(begins) if begin >= 0]
-            if found and found[-1] < _FIELDS:
+            if found and found[-1] < _FIELD_GROUPS:
                 places = tuple(sorted(found, key=begins.__getitem__))
                 alike = write_alike_pattern(self._prolog.format, words.prefix, places)
                 self._alike = alike, places
@@ -216,7 +216,7 @@ class PatternReader:
             lastmods if all(lastmods) else [text or None for text in lastmods]
         ) or None
         sitemaps = [sitemap] * len(locs)
-        runs = found[_FIELDS:-1]
+        runs = found[_FIELD_GROUPS:-1]
         if self._prolog.format is Format.INDEX:
             columns.blame(map(any, zip(*runs, strict=True)))
             none = repeat(None)

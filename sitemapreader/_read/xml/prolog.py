@@ -38,7 +38,7 @@ from sitemapreader._read.xml.markup import (
     ATTRIBUTES,
     find_namespaces,
     is_well_formed,
-    read_attributes,
+    parse_attributes,
     replace_bad_bytes,
 )
 from sitemapreader._types.issues import IssueCode
@@ -59,7 +59,7 @@ _HTML = frozenset({"html", "head", "body", "title", "meta", "script"})
 
 # A declaration ends at its `>` or, if that is not there, at the next tag. No attribute's value has
 # a `<`: so no attempt to match goes further than to the next one.
-_TOKEN = re.compile(
+_PROLOG_TOKEN = re.compile(
     rf"""<([^\W\d][^\s<>/]*+)({ATTRIBUTES})>"""
     r"""|(?P<passed><\?xml\s[^<>]*+(?:>|(?=<))|<!--.*?-->|<\?.*?\?>|<!\[CDATA\[.*?\]\]>)"""
     r"""|(?P<doctype><!(?i:doctype)\b(?:\s++([^\s<>\["']*+))?"""
@@ -219,7 +219,7 @@ def _read_any(events: list[Event], stats: ReadStats, data: str) -> tuple[Prolog,
     first_tag = ""
     passed = ""
     doctype = None
-    while (token := _TOKEN.search(data, position)) and not token["begun"]:
+    while (token := _PROLOG_TOKEN.search(data, position)) and not token["begun"]:
         if data[position : token.start()].strip(" \t\r\n"):  # XML's blanks alone
             junk_end = token.start()
         position = token.end()
@@ -306,7 +306,7 @@ def _open(
 
     `passed` is the markup before it.
     """
-    attributes = read_attributes(replace_bad_bytes(tag[2]), set(), MAX_NAMESPACES)
+    attributes = parse_attributes(replace_bad_bytes(tag[2]), set(), MAX_NAMESPACES)
     is_rootless = root in ROOTLESS
     is_empty = tag[2].endswith("/")
     document = passed + (

@@ -53,11 +53,11 @@ _LONG_NAMESPACE = re.compile(
     rf"""(?:"[^"<]{{{MAX_NAMESPACE_CHARS}}}|'[^'<]{{{MAX_NAMESPACE_CHARS}}})"""
 )
 """A parser makes the name of each element with it."""
-_MARKUP = re.compile(rf"(<\?.*?(?:\?>|\Z))|{HIDDEN}|(<[^/])", re.DOTALL)
+_NODE = re.compile(rf"(<\?.*?(?:\?>|\Z))|{HIDDEN}|(<[^/])", re.DOTALL)
 """A comment, a section or, with a group, what becomes an element: a PI, the start of a tag."""
 
 
-_REFERENCE = re.compile(rf"{HIDDEN}|{ODD_REFERENCE.pattern}", re.DOTALL)
+_HIDDEN_OR_REFERENCE = re.compile(rf"{HIDDEN}|{ODD_REFERENCE.pattern}", re.DOTALL)
 
 
 @attrs.define
@@ -110,7 +110,7 @@ class TreeReader:
         depth = self._limits.record_depth
         most = self._limits.attributes
         del root[len(repairs) :]
-        find_line = _find_lines(text[run[0][0] : run[len(root) - 1][1]], line, root)
+        find_line = _line_numbers(text[run[0][0] : run[len(root) - 1][1]], line, root)
         is_sound = not find_excess(root, depth, most)
         errors = (
             repeat(None)
@@ -191,17 +191,17 @@ def _mend_references(text: str) -> tuple[str, AbstractSet[IssueCode]]:
         return "".join(f"&#{ord(one)};" for one in said) or match[0]
 
     is_mended = "&" in text and len(text) <= _STEP_CHARS
-    return _REFERENCE.sub(write, text) if is_mended else text, codes
+    return _HIDDEN_OR_REFERENCE.sub(write, text) if is_mended else text, codes
 
 
-def _find_lines(text: str, line: int, root: Element) -> Callable[[Element], int]:
+def _line_numbers(text: str, line: int, root: Element) -> Callable[[Element], int]:
     """Return a finder of the lines on which the elements of a batch begin."""
     starts: dict[Element, int] = {}
 
     def find_line(element: Element) -> int:
         if not starts:
             tags = (
-                markup.start() for markup in _MARKUP.finditer(text) if markup.lastindex
+                markup.start() for markup in _NODE.finditer(text) if markup.lastindex
             )
             starts.update(zip(islice(root.iter(), 1, None), tags, strict=True))
         return line + text.count("\n", 0, starts[element])

@@ -15,16 +15,16 @@ from sitemapreader.audit.models import FOREMOST, AuditInputError, Category, Row
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
+REPORT_FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
 """Names of the formats."""
-SUFFIXES = {
+REPORT_SUFFIXES = {
     ".txt": "text",
     ".json": "json",
     ".sarif": "sarif",
     ".html": "html",
     ".htm": "html",
 }
-SUFFIXES |= {".md": "markdown", ".xml": "junit"}
+REPORT_SUFFIXES |= {".md": "markdown", ".xml": "junit"}
 """Suffix of a file -> the format that it names."""
 HITS_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
 """Suffixes of a file of all hits; all but the first also with .gz behind them."""
@@ -39,11 +39,12 @@ _SINGULARS = {"indexes": "index", "sets of languages": "set of languages"}
 def find_audit_format(path: str) -> str:
     """Return the format by a file's suffix; raise ValueError for an unknown suffix."""
     suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
+    if suffix not in REPORT_SUFFIXES:
         raise AuditInputError(
-            f"the name {path!r} does not end with a known format: end it with {', '.join(SUFFIXES)}"
+            f"the name {path!r} does not end with a known format: "
+            f"end it with {', '.join(REPORT_SUFFIXES)}"
         )
-    return SUFFIXES[suffix]
+    return REPORT_SUFFIXES[suffix]
 
 
 def find_hits_suffix(path: str | os.PathLike[str]) -> str:
@@ -87,7 +88,7 @@ def show_rate(rate: Row, units: str) -> str:
     return f"{share}% ({low} to {high}%) of {rate.population:,} {units}"
 
 
-def inflect(count: int, units: str) -> str:
+def inflect_unit(count: int, units: str) -> str:
     """Return the noun that fits a number; it is given in the plural."""
     if count != 1:
         return units
@@ -96,7 +97,7 @@ def inflect(count: int, units: str) -> str:
 
 def count_units(count: int, units: str) -> str:
     """Write a number and its noun: "1 URL", "2 URLs"."""
-    return f"{count:,} {inflect(count, units)}"
+    return f"{count:,} {inflect_unit(count, units)}"
 
 
 def show_hits(finding: Row) -> str:

@@ -80,7 +80,7 @@ def _make_results(finding: Row, facts: Row) -> Iterator[dict[str, Any]]:
     for each in in_files:
         location = _locate(each.file, each.file_line, facts)
         result = _make_result(
-            finding, [each.file, each.url], f": {_show(each)}", location, each
+            finding, [each.file, each.url], f": {_show_result(each)}", location, each
         )
         if each.document:
             listed = _locate(each.document, each.line, facts)
@@ -95,23 +95,23 @@ def _make_results(finding: Row, facts: Row) -> Iterator[dict[str, Any]]:
         if count > 0:
             text = f": {count_units(count, finding.rule.unit)}"
             if name and name not in facts.files:
-                text += f" in {_quote(name)}"
+                text += f" in {_quote_uri(name)}"
             others = (
                 each
                 for each in finding.examples
                 if each.document == name and not each.file
             )
-            shown = "; ".join([_show(each) for each in others][:3])
+            shown = "; ".join([_show_result(each) for each in others][:3])
             text += f", such as {shown}" if shown else ""
             location = _locate(name, place.line, facts)
             yield _make_result(finding, [name], text, location, place, count)
 
 
-def _show(hit: Row) -> str:
-    return _quote(" ".join(part for part in (hit.url, hit.detail) if part))
+def _show_result(hit: Row) -> str:
+    return _quote_uri(" ".join(part for part in (hit.url, hit.detail) if part))
 
 
-def _quote(text: str) -> str:
+def _quote_uri(text: str) -> str:
     """Return a text of strangers without links: code hosts show `[text](URL)` as one.
 
     SARIF 2.1.0, section 3.11.6.
@@ -170,6 +170,8 @@ def _notify(facts: Row, results: int) -> Iterator[dict[str, Any]]:
     for each in facts.not_run:
         yield {
             "level": "error" if each.is_error else "note",
-            "message": {"text": f"{each.rule.code} was not run: {_quote(each.reason)}"},
+            "message": {
+                "text": f"{each.rule.code} was not run: {_quote_uri(each.reason)}"
+            },
             "associatedRule": {"id": each.rule.code},
         }

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-_FILES = {
+_TEMPLATES = {
     "text": "text.j2",
     "markdown": "markdown.j2",
     "junit": "junit.xml.j2",
@@ -48,8 +48,8 @@ def format_audit(
 
     In JUnit, findings of `fail_on` and above fail. HTML and Markdown have a `title`.
     """
-    if name not in words.FORMATS:
-        formats = ", ".join(words.FORMATS)
+    if name not in words.REPORT_FORMATS:
+        formats = ", ".join(words.REPORT_FORMATS)
         raise AuditInputError(f"there is no format {name!r}: choose from {formats}")
     if name == "json":
         return (
@@ -62,7 +62,7 @@ def format_audit(
     least = None if fail_on is None else fail_on.name.lower()
     text = (
         _load_environment()
-        .get_template(_FILES[name])
+        .get_template(_TEMPLATES[name])
         .render(
             findings=findings,
             facts=facts,
@@ -87,7 +87,7 @@ def format_audit(
     return kept
 
 
-def _read_part(name: str) -> str:
+def _read_template_part(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
@@ -96,7 +96,7 @@ def _load_environment() -> Environment:
     """Return the environment of the templates, which escapes every foreign text."""
     environment = Environment(
         autoescape=select_autoescape(("html.j2", "xml.j2"), default=False),
-        loader=FunctionLoader(_read_part),
+        loader=FunctionLoader(_read_template_part),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -107,13 +107,13 @@ def _load_environment() -> Environment:
     environment.filters |= {
         "number": lambda count: f"{count:,}",
         "units": words.count_units,
-        "noun": words.inflect,
+        "noun": words.inflect_unit,
         "hits": words.show_hits,
         "code": _write_code,
         "columns": _align_columns,
         "moment": _show_moment,
         "kibibytes": lambda count: f"{count / 1024:,.1f}",
-        "host": _find_host,
+        "host": _show_host,
         "years": _group_years,
     }
     environment.globals |= {
@@ -139,7 +139,7 @@ def _make_harmless(value: Any) -> Any:
 
 def _read_asset(name: str) -> tuple[Markup, str]:
     """Return a style or script of ours, and its hash for the CSP."""
-    text = _read_part(name)
+    text = _read_template_part(name)
     digest = b64encode(sha256(text.encode()).digest()).decode()
     return Markup(text), f"sha256-{digest}"  # noqa: S704 (a file of this package)
 
@@ -171,7 +171,7 @@ def _show_moment(moment: str) -> str:
     )
 
 
-def _find_host(source: str) -> str:
+def _show_host(source: str) -> str:
     """Return the host of a source that may be a link, or ""."""
     if source.startswith(("http://", "https://")):
         return host_of(source)
