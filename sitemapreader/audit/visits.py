@@ -397,6 +397,7 @@ def _describe_visit(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
     return {
         "loc": visit.url,
         "file": _name(visit.file),
+        "may_redirect": visit.may_redirect,
         "final_url": visit.final_url,
         "status": visit.status,
         "error": visit.error,

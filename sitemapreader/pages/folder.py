@@ -11,7 +11,7 @@ import re
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import quote_from_bytes, unquote_to_bytes
+from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
 
 import attrs
 
@@ -19,7 +19,7 @@ from sitemapreader._read import read
 from sitemapreader._read.html import MAX_PAGE_BYTES
 from sitemapreader._types.errors import Redirect
 from sitemapreader._types.models import UrlEntry
-from sitemapreader._types.urls import origin_of, parse_url, resolve
+from sitemapreader._types.urls import host_of, origin_of, parse_url, resolve
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.fetch.urls import read_headers
 from sitemapreader.pages.facts import read_page
@@ -136,6 +136,27 @@ def _compile(path: str) -> re.Pattern[str]:
 
 # -- the folder
 
+
+class FolderResponse(NamedTuple):
+    """The response that a host gives for a URL of the folder."""
+
+    status: int
+    target: str
+    """The file, or the target of a redirect; "" without one."""
+    may_redirect: bool = False
+    """True if most hosts redirect to the URL with a slash at its end, and this one is unknown."""
+
+
+_SLASH_STATUSES = {
+    ".github.io": 301,
+    ".gitlab.io": 302,
+    ".netlify.app": 301,
+    ".pages.dev": 308,
+    ".vercel.app": None,
+}
+"""End of a host's name -> status with which it adds the slash of a folder; `None`: it adds none."""
+_PAGES_OF_GITHUB = frozenset({b"CNAME", b".nojekyll"})
+"""Files that only a folder for GitHub Pages has, which may have a host name of its own."""
 _PAGE = re.compile(rb".*\.html?", re.DOTALL)
 _MAX_HOST_FILE_BYTES = 1_000 * MAX_LINES
 _REWRITERS = frozenset(
@@ -183,6 +204,12 @@ class PageFolder:
         self._files = frozenset(_list_files(self._folder))
         self._redirects = HostRedirects(self._read_host_file("_redirects"))
         self._headers = HostHeaders(self._read_host_file("_headers"))
+        host = host_of(self.base_url)
+        known = [each for each in _SLASH_STATUSES if host.endswith(each)]
+        if not known and not _PAGES_OF_GITHUB.isdisjoint(self._files):
+            known = [".github.io"]
+        self._is_known_host = bool(known)
+        self._slash_status = _SLASH_STATUSES[known[0]] if known else None
 
     @property
     def may_answer_more(self) -> bool:
@@ -200,10 +227,17 @@ class PageFolder:
         asked = url.partition("#")[0]
         redirects = list[Redirect]()
         while origin_of(asked) == self._origin:
-            status, target = self._answer(asked)
+            status, target, may_redirect = self._answer(asked)
             if status not in range(300, 400):
                 return self._read(
-                    PageVisit(url, asked, tuple(redirects), status, file=target)
+                    PageVisit(
+                        url,
+                        asked,
+                        tuple(redirects),
+                        status,
+                        file=target,
+                        may_redirect=may_redirect,
+                    )
                 )
             following = resolve(asked, target)
             redirects.append(Redirect(asked, following or target, status))
@@ -239,19 +273,35 @@ class PageFolder:
             if _SITEMAP.fullmatch(name):
                 yield os.fsdecode(name), self.base_url + quote_from_bytes(name)
 
-    def _answer(self, url: str) -> tuple[int, str]:
-        """Return the status of a URL, and its file or the target of its redirect."""
+    def _answer(self, url: str) -> FolderResponse:
+        """Return the response of the host to a URL.
+
+        A line of `_redirects` goes before a file if it is forced, or if it says how the host comes
+        from the URL of a folder without a slash to the index of that folder.
+        """
         path = _path_of(url)
         file = self._find_file(path, self._prefix)
+        lacks_slash = _lacks_slash(path, file)
         rule = self._redirects.find(path.decode("utf-8", "replace"))
-        if rule and (rule.is_forced or not file):
-            if rule.status != 200:
-                return rule.status, rule.target if rule.status < 400 else ""
+        if rule:
             target = resolve(url, rule.target) or ""
-            if origin_of(target) != self._origin:
-                return 200, ""  # a proxy: what it answers is another server's
-            file = self._find_file(_path_of(target), self._prefix)
-        return 200 if file else 404, file
+            is_own = origin_of(target) == self._origin
+            found = self._find_file(_path_of(target), self._prefix) if is_own else ""
+            if not file or rule.is_forced or (lacks_slash and found == file):
+                if rule.status != 200:
+                    target = rule.target if rule.status < 400 else ""
+                    return FolderResponse(rule.status, target)
+                if not is_own:
+                    return FolderResponse(200, "")  # a proxy: another server responds
+                return FolderResponse(200 if found else 404, found)
+        if lacks_slash and self._slash_status:
+            parts = urlsplit(url)
+            return FolderResponse(
+                self._slash_status, parts._replace(path=f"{parts.path}/").geturl()
+            )
+        return FolderResponse(
+            200 if file else 404, file, lacks_slash and not self._is_known_host
+        )
 
     def find_base_url(self) -> str:
         """Return the URL of the folder, below which its files match the listed URLs.
@@ -322,6 +372,17 @@ class PageFolder:
             with suppress(OSError), (self._folder / name).open("rb") as file:
                 return file.read(_MAX_HOST_FILE_BYTES).decode("utf-8", "replace")
         return ""
+
+
+def _lacks_slash(path: bytes, file: str) -> bool:
+    """Return whether a path without a slash at its end has the index of a folder as its file."""
+    name = os.fsencode(file)
+    index = name.rpartition(b"/")[2]
+    return (
+        index in (b"index.html", b"index.htm")
+        and not path.endswith(b"/")
+        and not (path + b"/").endswith(b"/" + index + b"/")
+    )
 
 
 def _list_shared_folders(paths: Iterable[bytes]) -> Iterator[bytes]:

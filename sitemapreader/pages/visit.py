@@ -81,6 +81,8 @@ class PageVisit:
         error: why there is no answer; "" if there is one.
         not_judged: why the answer says nothing about the page; `None` if it does.
         file: of a built folder, relative to it; "" on the network.
+        may_redirect: whether most hosts redirect its URL to the one with a slash at its end: the
+            index of a built folder, whose host is not known.
     """
 
     url: str
@@ -93,6 +95,7 @@ class PageVisit:
     error: str = ""
     not_judged: NotJudged | None = None
     file: str = ""
+    may_redirect: bool = False
 
 
 ACCEPT_PAGES = "text/html, application/xhtml+xml;q=0.9, */*;q=0.5"

@@ -93,7 +93,8 @@ def test_a_folder_below_a_path_is_found_by_its_urls(
     folder = build_pages(
         tmp_path, urls, "index.html", "install.html", "usage/index.html"
     )
-    with audit_sync(folder, ignore=["page-unlisted"]) as result:
+    ignored = ["page-unlisted", "page-may-redirect"]
+    with audit_sync(folder, ignore=ignored) as result:
         lost = sum(path in ("lost", "gone", "away") for path in paths)
         assert counts(result) == ({"page-missing": ("error", lost)} if lost else {})
         assert result.facts.base_url == base.rstrip("/") + "/"
@@ -528,3 +529,70 @@ async def test_feeds_of_an_index_are_no_tiny_sitemaps(kind: str) -> None:
         with await audit(base, options=OPTIONS, select=chosen) as result:
             assert counts(result) == {}
             assert result.facts.sitemaps == 27
+
+
+# -- the index of a folder, listed without the slash
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "files", "expected"),
+    [
+        # most hosts redirect, and this one is unknown
+        ("https://a.example/", "about", {}, ("page-may-redirect", "info")),
+        ("https://a.example/", "about?a=1", {}, ("page-may-redirect", "info")),
+        ("https://a.example/docs/", "", {}, ("page-may-redirect", "info")),
+        # the folder, its URL, or a line of it names the host
+        ("https://me.github.io/docs/", "about", {}, ("page-redirects", "301")),
+        ("https://me.pages.dev/", "about", {}, ("page-redirects", "308")),
+        ("https://a.example/", "about", {"CNAME": "a"}, ("page-redirects", "301")),
+        (
+            "https://a.example/",
+            "about",
+            {"_redirects": "/about /about/ 302"},
+            ("page-redirects", "302"),
+        ),
+        # it responds without a redirect
+        ("https://me.vercel.app/", "about", {}, None),
+        (
+            "https://a.example/",
+            "about",
+            {"_redirects": "/about /about/index.html 200"},
+            None,
+        ),
+        # with the slash, or with a file of its own
+        ("https://a.example/", "about/", {}, None),
+        ("https://a.example/", "about/index.html", {}, None),
+        ("https://a.example/", "about", {"about.html": page(text="about")}, None),
+    ],
+)
+def test_the_index_of_a_folder_without_a_slash(
+    base: str,
+    path: str,
+    files: dict[str, str],
+    expected: tuple[str, str] | None,
+    tmp_path: Path,
+) -> None:
+    """Most servers redirect to the slash: a note, and exact where the host is known."""
+    url = base + path if path else base.rstrip("/")
+    folder = build_pages(
+        tmp_path, [url, f"{base}other"], "index.html", "about/index.html", "other.html"
+    )
+    build(folder, **files)
+    with audit_sync(
+        folder,
+        base_url=base,
+        select=["page-may-redirect", "page-redirects", "page-missing"],
+    ) as result:
+        found = [(each.rule.code, each.severity) for each in result.findings]
+        if expected is None:
+            assert found == []
+            return
+        code, said = expected
+        assert [each for each, _ in found] == [code]
+        (hit,) = result.findings[0].examples
+        assert hit.url == url
+        if code == "page-redirects":
+            assert hit.detail.startswith(f"{said} to {base}about/")
+        else:
+            assert found == [(code, said)]
+            assert hit.detail.endswith("index.html")

@@ -231,6 +231,7 @@ CREATE TABLE page (            -- a row a visit
     is_listed BOOLEAN DEFAULT false,        -- in a sitemap
     is_old BOOLEAN DEFAULT false,           -- of the old site
     file VARCHAR,              -- of a built folder; '' on the network
+    may_redirect BOOLEAN,      -- to the same with a slash at its end, on most hosts
     final_url VARCHAR, final_key VARCHAR,   -- after redirects
     status USMALLINT, error VARCHAR,
     not_judged VARCHAR,        -- why its answer says nothing about the page; NULL if it does
