@@ -25,13 +25,12 @@ from typing import TYPE_CHECKING, Any
 from measuring import describe_machine, peak_mb
 from tables import print_machine, write_json
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
-
-from probe import Probe
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from sitemapreader import walk
 from sitemapreader._types.options import ROBOTS_MAX_BYTES
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
+from tests.support.probe import Probe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

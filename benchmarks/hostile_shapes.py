@@ -16,10 +16,10 @@ from pathlib import Path
 
 from tables import print_table
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from floods import SHAPES, growth, measure, per_block
-from strangers import SIZES, STRANGERS, measure_costs
+from tests.support.floods import SHAPES, growth, measure, per_block
+from tests.support.strangers import SIZES, STRANGERS, measure_costs
 
 SITE_HEAD = ("site", "ms for 50 KB", "x for 4 x the size", "longest step, ms")
 HEAD = ("shape", "ms for 32 KiB", "x for 4 x the size", "longest step, ms")

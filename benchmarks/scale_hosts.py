@@ -19,14 +19,13 @@ from pathlib import Path
 import attrs
 import psutil
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "scale"))
-
-import scale_web
-from scale_runs import WebServer, check_first_day, serve_web
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from sitemapreader._types.options import FetchOptions
 from sitemapreader.distributed import run as run_scale
 from sitemapreader.distributed.cluster import open_client
+from tests.scale import scale_web
+from tests.scale.scale_runs import WebServer, check_first_day, serve_web
 
 LATENCY_SECONDS = 0.02
 

@@ -16,13 +16,12 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "scale"))
-
-from scale_faults import SECONDS, ClusterFaults
-from scale_runs import WebServer, check_first_day, serve_web
-from scale_web import find_kind, name_site
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from sitemapreader.distributed import status
+from tests.scale.scale_faults import SECONDS, ClusterFaults
+from tests.scale.scale_runs import WebServer, check_first_day, serve_web
+from tests.scale.scale_web import find_kind, name_site
 
 
 def repeat_runs(web: WebServer, runs: int, hosts: int = 24) -> list[float]:

@@ -21,15 +21,15 @@ import attrs
 from defusedxml.ElementTree import fromstring
 from parts import PROTOCOL, make_urlset
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from faults import CHUNKED, FaultServer, answered, beat, chunk, head
-from walking import index
+from tests.support.faults import CHUNKED, FaultServer, answered, beat, chunk, head
+from tests.support.walking import index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from faults import Request, Step
+    from tests.support.faults import Request, Step
 
 CHILDREN = 20
 URLS = 10_000

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from package import PACKAGE
-from scale import SCALE
+
+from tests.support.package import PACKAGE
+from tests.support.scale import SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

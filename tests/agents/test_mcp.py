@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import attrs
-import hosts
 import pytest
 from aiohttp.web import Response
-from commands import start
-from serving import listen, serve
-from walking import index, urlset
 
 from sitemapreader import FetchOptions
+from tests.support import hosts
+from tests.support.commands import start
+from tests.support.serving import listen, serve
+from tests.support.walking import index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from aiohttp import web
     from mcp import Client
     from mcp.server.mcpserver import MCPServer
-    from serving import Page
+
+    from tests.support.serving import Page
 
 pytestmark = pytest.mark.skipif(
     find_spec("mcp") is None, reason="no mcp: pip install mcp"

@@ -7,12 +7,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from auditing import HOST, NOW
-from planted import plant_site
-
 from sitemapreader.audit import AuditOptions, Row, audit_sync, models
 from sitemapreader.audit.models import Category, make_plain
 from sitemapreader.audit.report.templates import format_audit
+from tests.support.auditing import HOST, NOW
+from tests.support.planted import plant_site
 
 SITE = HOST
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
-from walking import urlset
 
 from sitemapreader._types.options import FetchOptions
 from sitemapreader.audit import AuditOptions, audit
+from tests.support.walking import urlset
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from serving import Site
-
     from sitemapreader.audit import Audit, Row
+    from tests.support.serving import Site
 
 WORDS = " ".join(f"word{number}" for number in range(40))
 OPTIONS = FetchOptions(max_attempts=1, host_pause_seconds=0.05)

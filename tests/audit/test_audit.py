@@ -14,9 +14,6 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from auditing import HOST, NOW, index, limit_memory, page, pages, served, site, urlset
-from audits import check_sarif
-from each_case import for_each
 
 from sitemapreader import FetchOptions, IssueCode, Severity
 from sitemapreader._types.errors import FetchError
@@ -25,6 +22,19 @@ from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.audit.sources import load_known
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
+from tests.audit.audits import check_sarif
+from tests.support.auditing import (
+    HOST,
+    NOW,
+    index,
+    limit_memory,
+    page,
+    pages,
+    served,
+    site,
+    urlset,
+)
+from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

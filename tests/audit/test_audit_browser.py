@@ -8,15 +8,15 @@ import zlib
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-import audits
-import package
 import pytest
-from audits import render
 
 from sitemapreader.audit import Row
 from sitemapreader.audit import report as figures
 from sitemapreader.audit.models import Category
 from sitemapreader.audit.report.templates import format_audit
+from tests.audit import audits
+from tests.audit.audits import render
+from tests.support import package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

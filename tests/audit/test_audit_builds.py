@@ -6,12 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp import web
-from commands import run
-from page_audits import FIGURES, OPTIONS, WORDS, build, hits, judge, page, publish
-from serving import Answer, serve_pages
-from walking import index, urlset
 
 from sitemapreader.audit import audit, audit_sync
+from tests.audit.page_audits import (
+    FIGURES,
+    OPTIONS,
+    WORDS,
+    build,
+    hits,
+    judge,
+    page,
+    publish,
+)
+from tests.support.commands import run
+from tests.support.serving import Answer, serve_pages
+from tests.support.walking import index, urlset
 
 if TYPE_CHECKING:
     from pathlib import Path

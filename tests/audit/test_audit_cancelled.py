@@ -7,10 +7,10 @@ import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
-from auditing import HOST, page, urlset
 
 from sitemapreader.audit import audit
 from sitemapreader.audit.database import AuditDatabase
+from tests.support.auditing import HOST, page, urlset
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 import attrs
 import pytest
 from aiohttp import web
-from certificates import believe, make_server_context, write_certificate
-from page_audits import OPTIONS, WORDS, hits, judge, page, publish
-from serving import answer, serve_pages
+
+from tests.audit.page_audits import OPTIONS, WORDS, hits, judge, page, publish
+from tests.support.certificates import believe, make_server_context, write_certificate
+from tests.support.serving import answer, serve_pages
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,10 @@ import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
-from auditing import HOST, limit_memory, page, urlset
-from commands import run, run_code
 
 from sitemapreader.audit import audit_sync
+from tests.support.auditing import HOST, limit_memory, page, urlset
+from tests.support.commands import run, run_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

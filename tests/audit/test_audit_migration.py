@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp import web
-from page_audits import (
+
+from sitemapreader.audit import AuditOptions, audit
+from sitemapreader.audit.models import AuditInputError
+from tests.audit.page_audits import (
     WORDS,
     build,
     finding_of,
@@ -17,10 +20,7 @@ from page_audits import (
     page,
     publish,
 )
-from serving import answer, serve_pages
-
-from sitemapreader.audit import AuditOptions, audit
-from sitemapreader.audit.models import AuditInputError
+from tests.support.serving import answer, serve_pages
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
-from page_audits import build, finding_of, hits, judge, list_pages, page, publish
-from serving import serve_pages
+
+from tests.audit.page_audits import (
+    build,
+    finding_of,
+    hits,
+    judge,
+    list_pages,
+    page,
+    publish,
+)
+from tests.support.serving import serve_pages
 
 if TYPE_CHECKING:
     from pathlib import Path

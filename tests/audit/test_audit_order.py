@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from auditing import HOST, NOW, link, page, urlset
-from scale import SCALE
 
 from sitemapreader.audit import AuditOptions, audit
 from sitemapreader.fetch import MemoryFetcher
+from tests.support.auditing import HOST, NOW, link, page, urlset
+from tests.support.scale import SCALE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence

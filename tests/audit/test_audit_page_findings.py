@@ -10,7 +10,8 @@ from typing import Any
 import attrs
 import pytest
 from aiohttp import web
-from page_audits import (
+
+from tests.audit.page_audits import (
     FIGURES,
     WORDS,
     build,
@@ -21,7 +22,7 @@ from page_audits import (
     page,
     publish,
 )
-from serving import answer, serve_pages
+from tests.support.serving import answer, serve_pages
 
 pytestmark = pytest.mark.slow  # each test audits a site, and visits its pages
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 from aiohttp import web
-from page_audits import (
+
+from sitemapreader.audit import audit
+from tests.audit.page_audits import (
     FIGURES,
     OPTIONS,
     WORDS,
@@ -22,9 +24,7 @@ from page_audits import (
     page,
     publish,
 )
-from serving import answer, serve_pages
-
-from sitemapreader.audit import audit
+from tests.support.serving import answer, serve_pages
 
 if TYPE_CHECKING:
     from pathlib import Path

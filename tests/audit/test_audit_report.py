@@ -9,9 +9,15 @@ from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Any
 
-import audits
 import pytest
-from audits import (
+
+from sitemapreader._types.outcomes import show_bytes
+from sitemapreader.audit import Row
+from sitemapreader.audit import report as figures
+from sitemapreader.audit.models import FOREMOST, Category
+from sitemapreader.audit.report.templates import format_audit
+from tests.audit import audits
+from tests.audit.audits import (
     leave_out,
     make_document,
     make_example,
@@ -22,13 +28,7 @@ from audits import (
     make_tally,
     render,
 )
-from each_case import for_each
-
-from sitemapreader._types.outcomes import show_bytes
-from sitemapreader.audit import Row
-from sitemapreader.audit import report as figures
-from sitemapreader.audit.models import FOREMOST, Category
-from sitemapreader.audit.report.templates import format_audit
+from tests.support.each_case import for_each
 
 NUMBERS: list[tuple[str, str]] = [
     *((figures.show_share(*pair), text) for pair, text in {

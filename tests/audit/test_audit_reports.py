@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import fromstring
 
 import pytest
-from audits import render
-from commands import run
 
 from sitemapreader._types.issues import Severity
 from sitemapreader.audit import Row, Trend, audit_sync, compare_audits
 from sitemapreader.audit.report import REPORT_FORMATS, REPORT_SUFFIXES
 from sitemapreader.audit.report.templates import format_audit
+from tests.audit.audits import render
+from tests.support.commands import run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,17 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from auditing import (
+
+from sitemapreader import FetchOptions
+from sitemapreader._many.sources import SiteKind, SiteTask
+from sitemapreader.audit import AuditOptions, audit_sync
+from sitemapreader.audit.api import AuditRun
+from sitemapreader.audit.database import AuditDatabase
+from sitemapreader.audit.rules import load_rules, plan_rules
+from sitemapreader.audit.sources import load_known
+from sitemapreader.audit.visits import SiteVisits
+from sitemapreader.fetch import StoredResponse
+from tests.support.auditing import (
     HOST,
     NOW,
     AuditedSite,
@@ -25,17 +35,7 @@ from auditing import (
     urlset,
     video,
 )
-from each_case import for_each
-
-from sitemapreader import FetchOptions
-from sitemapreader._many.sources import SiteKind, SiteTask
-from sitemapreader.audit import AuditOptions, audit_sync
-from sitemapreader.audit.api import AuditRun
-from sitemapreader.audit.database import AuditDatabase
-from sitemapreader.audit.rules import load_rules, plan_rules
-from sitemapreader.audit.sources import load_known
-from sitemapreader.audit.visits import SiteVisits
-from sitemapreader.fetch import StoredResponse
+from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

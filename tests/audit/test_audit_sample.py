@@ -8,12 +8,12 @@ from math import comb
 from typing import TYPE_CHECKING
 
 import pytest
-from each_case import for_each
-from scale import SCALE
 
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.models import estimate_rate
 from sitemapreader.audit.visits import draw_sample
+from tests.support.each_case import for_each
+from tests.support.scale import SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
-from page_audits import WORDS, build, hits, judge, list_pages, page, publish
-from serving import serve_pages
 
 from sitemapreader.audit import audit
 from sitemapreader.audit.models import AuditInputError
+from tests.audit.page_audits import WORDS, build, hits, judge, list_pages, page, publish
+from tests.support.serving import serve_pages
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,9 +6,7 @@ import re
 from contextlib import closing
 
 import attrs
-import package
 import pytest
-from each_case import for_each
 
 from sitemapreader import IssueCode
 from sitemapreader._cli.options import AUDIT_FORMATS
@@ -29,6 +27,8 @@ from sitemapreader.audit.rules import (
     load_rules,
     match_codes,
 )
+from tests.support import package
+from tests.support.each_case import for_each
 
 
 def test_the_docs_count_the_rules() -> None:

@@ -11,9 +11,10 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-import package
 import pytest
-from commands import write_program
+
+from tests.support import package
+from tests.support.commands import write_program
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import attrs
-import commands
-import package
-import pages
 import pytest
+
+from tests.support import commands, package, pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

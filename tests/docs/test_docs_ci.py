@@ -8,11 +8,10 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-import commands
-import package
-import pages
 import pytest
-from builds import FOLDER, unpack
+
+from tests.support import commands, package, pages
+from tests.support.builds import FOLDER, unpack
 
 if TYPE_CHECKING:
     from pathlib import Path

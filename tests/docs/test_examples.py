@@ -13,11 +13,12 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-import package
 import pytest
 from aiohttp import web
-from commands import serving, write_program
-from walking import urlset
+
+from tests.support import package
+from tests.support.commands import serving, write_program
+from tests.support.walking import urlset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

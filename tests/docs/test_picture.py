@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-import package
-from commands import run, serving
-from pictures import draw_terminal
-from walking import urlset
+from tests.support import package
+from tests.support.commands import run, serving
+from tests.support.pictures import draw_terminal
+from tests.support.walking import urlset
 
 PICTURE = package.ROOT / "docs" / "terminal.svg"
 SITE = "https://shop.example"

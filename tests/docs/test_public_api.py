@@ -6,15 +6,15 @@ import gzip
 import inspect
 from types import ModuleType
 
-import package
 import pytest
-from each_case import for_each
 
 import sitemapreader
 from sitemapreader import FetchError, IssueCode, SiteRun, walk_many
 from sitemapreader._types.urls import origin_of
 from sitemapreader.fetch import MemoryFetcher, StoredResponse, charset_of, read_body
 from sitemapreader.pages import page_type_of
+from tests.support import package
+from tests.support.each_case import for_each
 
 API = (
     # values

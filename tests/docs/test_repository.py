@@ -8,12 +8,12 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-import package
 import pytest
 from packaging.requirements import Requirement
 
 import sitemapreader
 from sitemapreader._cli.commands import COMMANDS
+from tests.support import package
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from each_case import for_each
 
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.options import FetchOptions
@@ -13,6 +12,7 @@ from sitemapreader.fetch.addresses import is_public, literal_address, read_addre
 from sitemapreader.fetch.client import Trust
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.urls import parse_request_url
+from tests.support.each_case import for_each
 
 PUBLIC = (
     "8.8.8.8", "1.1.1.1", "100.63.255.255", "100.128.0.0", "172.15.255.255", "172.32.0.0",

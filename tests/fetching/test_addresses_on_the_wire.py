@@ -8,12 +8,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from commands import find_program
-from each_case import for_each
-from faults import FaultServer, answered, head
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from walking import at_once, index, read_site, urlset
 
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
@@ -22,12 +18,16 @@ from sitemapreader.audit import audit
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.urls import parse_request_url
 from sitemapreader.pages import visit_pages
+from tests.support.commands import find_program
+from tests.support.each_case import for_each
+from tests.support.faults import FaultServer, answered, head
+from tests.support.walking import at_once, index, read_site, urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
     from pathlib import Path
 
-    from faults import Request, Step
+    from tests.support.faults import Request, Step
 
 ODD_TARGETS = (
     "/m.xml?sig=AB%2FCD%3D",

@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING
 
 import attrs
 import pytest
-from faults import ANSWERS, DOCUMENT, GZIPPED, HALF, PIECES, ROUTES, FaultServer
-from timing import retried
 
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader.fetch import read_body
 from sitemapreader.fetch.http import HttpFetcher
+from tests.support.faults import (
+    ANSWERS,
+    DOCUMENT,
+    GZIPPED,
+    HALF,
+    PIECES,
+    ROUTES,
+    FaultServer,
+)
+from tests.support.timing import retried
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

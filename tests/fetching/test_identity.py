@@ -11,8 +11,6 @@ from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import pytest
-from certificates import believe, make_server_context, write_certificate
-from commands import run
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
@@ -22,10 +20,8 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
     load_pem_private_key,
 )
-from faults import ROUTES, FaultServer, Request, always, answered
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from signatures import AGENT, KEYID, PEM, SEED, Verifier, write_key
 from yarl import URL
 
 from sitemapreader import (
@@ -38,6 +34,10 @@ from sitemapreader import (
 )
 from sitemapreader._identity import SignatureForm, SignatureParameters
 from sitemapreader.audit import audit
+from tests.support.certificates import believe, make_server_context, write_certificate
+from tests.support.commands import run
+from tests.support.faults import ROUTES, FaultServer, Request, always, answered
+from tests.support.signatures import AGENT, KEYID, PEM, SEED, Verifier, write_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

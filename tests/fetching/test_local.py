@@ -10,7 +10,6 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from walking import urlset
 
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
@@ -22,6 +21,7 @@ from sitemapreader.fetch.local import (
     StoredResponse,
     read_file,
 )
+from tests.support.walking import urlset
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,19 +6,20 @@ import gzip
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from commands import run
-from each_case import for_each
-from serving import listen, serve
-from walking import index, urlset
 
 from sitemapreader import FetchOptions, discover, walk, walk_sync
 from sitemapreader.fetch import MemoryFetcher
+from tests.support.commands import run
+from tests.support.each_case import for_each
+from tests.support.serving import listen, serve
+from tests.support.walking import index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from aiohttp import web
-    from serving import Page
+
+    from tests.support.serving import Page
 
 LIVE = "https://www.acme.example"
 

@@ -6,10 +6,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
-from each_case import for_each
-from faults import DOCUMENT, REDIRECT_BODY_BYTES, FaultServer
-from serving import Answer, Site, serve_site
-from walking import index, moved, read_site, urlset, walk_all
 
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
@@ -17,11 +13,15 @@ from sitemapreader._types.options import FetchOptions
 from sitemapreader._walk import discover
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.urls import RedirectChain, parse_request_url
+from tests.support.each_case import for_each
+from tests.support.faults import DOCUMENT, REDIRECT_BODY_BYTES, FaultServer
+from tests.support.serving import Answer, Site, serve_site
+from tests.support.walking import index, moved, read_site, urlset, walk_all
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from walking import Pages
+    from tests.support.walking import Pages
 
 SECRETS = {
     "Authorization": "Bearer x",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from serving import Answer, serve_site
-from walking import read_site
 
 from sitemapreader._types.options import FetchOptions
 from sitemapreader._walk.search import WELL_KNOWN_PATHS
+from tests.support.serving import Answer, serve_site
+from tests.support.walking import read_site
 
 HTML = {"Content-Type": "text/html"}
 CHALLENGE = b"""<!DOCTYPE html><html lang="en-US"><head><title>Just a moment...</title></head>

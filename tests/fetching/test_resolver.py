@@ -13,14 +13,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import aiohttp
-import package
 import pytest
 from aiohttp import web
-from each_case import for_each
-from faults import DOCUMENT, FaultServer
-from hosts import ANSWERS, HOSTS, NamedAddresses, resolve
-from serving import serve
-from walking import index, urlset
 
 from sitemapreader import (
     FetchError,
@@ -30,12 +24,19 @@ from sitemapreader import (
     walk,
     walk_many,
 )
+from tests.support import package
+from tests.support.each_case import for_each
+from tests.support.faults import DOCUMENT, FaultServer
+from tests.support.hosts import ANSWERS, HOSTS, NamedAddresses, resolve
+from tests.support.serving import serve
+from tests.support.walking import index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from aiohttp.abc import ResolveResult
-    from serving import Page
+
+    from tests.support.serving import Page
 
 PRIVATE = (
     "127.0.0.1",
@@ -277,8 +278,7 @@ async def try_all() -> dict[str, Any]:
 def report() -> Any:
     """What the script saw, in a process of its own: an audit hook cannot be taken back."""
     script = [sys.executable, "-X", "utf8", __file__]
-    places = (package.ROOT, package.TESTS / "support")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
+    environment = {**os.environ, "PYTHONPATH": str(package.ROOT)}
     run = subprocess.run(
         script, capture_output=True, check=False, timeout=60, env=environment
     )

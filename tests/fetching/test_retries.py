@@ -9,9 +9,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from each_case import for_each
-from faults import DOCUMENT, FaultServer
-from timing import retried
 
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
@@ -19,6 +16,9 @@ from sitemapreader._types.options import FetchOptions
 from sitemapreader._walk import walk
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.refusals import parse_retry_after
+from tests.support.each_case import for_each
+from tests.support.faults import DOCUMENT, FaultServer
+from tests.support.timing import retried
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -7,10 +7,16 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import package
 import pytest
-from certificates import believe, make_server_context, write_certificate
-from faults import (
+
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import FetchOptions
+from sitemapreader._walk import discover, walk
+from sitemapreader.fetch.http import HttpFetcher
+from tests.support import package
+from tests.support.certificates import believe, make_server_context, write_certificate
+from tests.support.faults import (
     DOCUMENT,
     ROUTES,
     FaultServer,
@@ -21,14 +27,8 @@ from faults import (
     head,
     reset,
 )
-from serving import Answer, Site, serve_site
-from walking import urlset
-
-from sitemapreader._types.errors import FetchError
-from sitemapreader._types.issues import IssueCode
-from sitemapreader._types.options import FetchOptions
-from sitemapreader._walk import discover, walk
-from sitemapreader.fetch.http import HttpFetcher
+from tests.support.serving import Answer, Site, serve_site
+from tests.support.walking import urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

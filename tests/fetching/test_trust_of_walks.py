@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from serving import serve_pages
-from walking import urlset
 
 from sitemapreader import walk
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader.fetch import HttpFetcher
+from tests.support.serving import serve_pages
+from tests.support.walking import urlset
 
 
 async def opens(fetcher: HttpFetcher, url: str) -> bool:

@@ -6,13 +6,13 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from faults import FaultServer
 
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.options import FetchOptions
 from sitemapreader.fetch import hosts as politeness
 from sitemapreader.fetch.hosts import LENT_AFTER_SECONDS, Host, Hosts, Slot
 from sitemapreader.fetch.http import HttpFetcher
+from tests.support.faults import FaultServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -7,11 +7,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import package
 import pytest
-from auditing import HOST, NOW
-from golden import SITE
-from planted import FIGURES, plant_clean_site, plant_site
 
 from sitemapreader import walk_sync
 from sitemapreader._types.issues import Severity
@@ -19,6 +15,10 @@ from sitemapreader.audit import Audit, AuditOptions, Row, audit_sync
 from sitemapreader.audit.report import REPORT_SUFFIXES
 from sitemapreader.audit.report.templates import format_audit
 from sitemapreader.fetch import FolderFetcher
+from tests.support import package
+from tests.support.auditing import HOST, NOW
+from tests.support.golden import SITE
+from tests.support.planted import FIGURES, plant_clean_site, plant_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from builds import BUILDS, unpack
 
 from sitemapreader.audit import audit_sync
+from tests.support.builds import BUILDS, unpack
 
 if TYPE_CHECKING:
     from pathlib import Path

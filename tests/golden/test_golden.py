@@ -8,13 +8,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import golden
 import pytest
-from each_case import for_each
-from reading import without_patterns
 
 from sitemapreader._types.issues import Issue, IssueCode
 from sitemapreader._types.models import Alternate, SitemapEntry, UrlEntry
+from tests.support import golden
+from tests.support.each_case import for_each
+from tests.support.reading import without_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable

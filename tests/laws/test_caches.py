@@ -6,15 +6,14 @@ import ast
 import tracemalloc
 from typing import TYPE_CHECKING, Any
 
-import package
-from each_case import for_each
-
 from sitemapreader import UrlEntry
 from sitemapreader._types import urls
 from sitemapreader._types.options import MAX_URL_CHARS
 from sitemapreader._walk.config import WalkConfig
 from sitemapreader._walk.filters import EntryFilter
 from sitemapreader.changes.rows import hash_record
+from tests.support import package
+from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,11 +6,8 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from functools import partial
 
 import pytest
-from each_case import for_each
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import characters
-from timing import is_below, least_seconds
 
 from sitemapreader._types.dates import (
     as_since,
@@ -19,6 +16,9 @@ from sitemapreader._types.dates import (
     parse_lastmod,
     parse_since,
 )
+from tests.support.each_case import for_each
+from tests.support.strategies import characters
+from tests.support.timing import is_below, least_seconds
 
 
 def at(*parts: int, hours: float = 0) -> datetime:

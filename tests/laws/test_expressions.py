@@ -12,9 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from expressions import Expression, leave_out_alike, list_expressions, write_texts
-from package import PACKAGE
-from timing import is_linear, least_seconds
 
 from sitemapreader._read.html import write_opening
 from sitemapreader._read.vocabulary import (
@@ -33,6 +30,14 @@ from sitemapreader._read.xml.markup import write_tag_pattern
 from sitemapreader._types.models import Format
 from sitemapreader.fetch.refusals import _PROTECTIONS
 from sitemapreader.pages.folder import _compile
+from tests.support.expressions import (
+    Expression,
+    leave_out_alike,
+    list_expressions,
+    write_texts,
+)
+from tests.support.package import PACKAGE
+from tests.support.timing import is_linear, least_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import characters
 
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
@@ -20,6 +19,7 @@ from sitemapreader.fetch.urls import (
     parse_request_url,
     read_headers,
 )
+from tests.support.strategies import characters
 
 # pieces of URLs, which random text alone would never put together
 PIECES = st.sampled_from(

@@ -7,8 +7,9 @@ import re
 import socket
 import tomllib
 
-import package
 import pytest
+
+from tests.support import package
 
 SCOPES = {"timeout", "timeout_at", "TaskGroup"}
 GIVEN = {"aiohttp", "attrs", "defusedxml", "feedparser", "protego"}

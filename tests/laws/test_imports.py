@@ -6,8 +6,9 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import package
 import pytest
+
+from tests.support import package
 
 if TYPE_CHECKING:
     from pathlib import Path

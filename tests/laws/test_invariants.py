@@ -8,21 +8,20 @@ from functools import cache
 from typing import TYPE_CHECKING
 from unittest import mock
 
-import golden
 import pytest
-import strategies
-import witness
-from each_case import for_each
 from hypothesis import given
 from hypothesis import strategies as st
-from reading import read_with, without_feedparser
-from scale import SCALE
 
 from sitemapreader._bytes import codings as inflate_module
 from sitemapreader._bytes.codings import DecompressionError, Decompressor
 from sitemapreader._read.feedparser import run_feedparser
 from sitemapreader._types.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
 from sitemapreader._types.options import Limits
+from tests.laws import witness
+from tests.support import golden, strategies
+from tests.support.each_case import for_each
+from tests.support.reading import read_with, without_feedparser
+from tests.support.scale import SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

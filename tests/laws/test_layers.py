@@ -6,9 +6,10 @@ import ast
 from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 
-import package
 import pytest
-from each_case import for_each
+
+from tests.support import package
+from tests.support.each_case import for_each
 
 LAYERS = (
     {"_version", "_log", "_types", "_identity", "_event_loop"},

@@ -6,10 +6,16 @@ from random import Random
 
 import pytest
 from protego import Protego
-from robots_model import TOKENS, Sampler, is_allowed, is_match, read_groups
-from scale import SCALE
 
 from sitemapreader import parse_robots
+from tests.support.robots_model import (
+    TOKENS,
+    Sampler,
+    is_allowed,
+    is_match,
+    read_groups,
+)
+from tests.support.scale import SCALE
 
 SITE = "https://example.org"
 SOME, ALL = 3_000 * SCALE, 20_000 * SCALE

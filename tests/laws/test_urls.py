@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from each_case import for_each
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from strategies import characters
 
 from sitemapreader._types import urls
 from sitemapreader._types.urls import (
@@ -26,6 +24,8 @@ from sitemapreader._types.urls import (
     url_warnings,
 )
 from sitemapreader._walk.filters import _find_outside
+from tests.support.each_case import for_each
+from tests.support.strategies import characters
 
 DOCUMENT = "https://www.example.org/maps/sitemap.xml"
 

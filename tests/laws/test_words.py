@@ -6,9 +6,9 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-import messages
-import package
 import pytest
+
+from tests.support import messages, package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

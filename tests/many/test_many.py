@@ -13,10 +13,6 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
-from clock import DAY, SetClock
-from each_case import for_each
-from timing import retried
-from walking import Pages, fault, index, status, urlset
 
 from sitemapreader import (
     Change,
@@ -31,6 +27,10 @@ from sitemapreader import (
 from sitemapreader._many.sources import find_source
 from sitemapreader._types.issues import IssueCode
 from sitemapreader.fetch import MemoryFetcher
+from tests.support.clock import DAY, SetClock
+from tests.support.each_case import for_each
+from tests.support.timing import retried
+from tests.support.walking import Pages, fault, index, status, urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -9,10 +9,10 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
-from walking import Pages, urlset
 
 from sitemapreader import SiteOutcome, SiteRun, walk_many, walk_many_sync
 from sitemapreader.fetch import MemoryFetcher
+from tests.support.walking import Pages, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

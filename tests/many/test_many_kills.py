@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
-import package
 import pytest
+
+from tests.support import package
 
 sys.path.insert(0, str(package.ROOT / "benchmarks"))
 

@@ -17,14 +17,14 @@ from itertools import chain, count, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
-import package
 import pytest
-from faults import FaultServer
-from hosts import HOSTS, NamedAddresses, resolve
-from timing import retried
-from walking import urlset
 
 from sitemapreader import FetchOptions, HttpFetcher, Limits, walk_many
+from tests.support import package
+from tests.support.faults import FaultServer
+from tests.support.hosts import HOSTS, NamedAddresses, resolve
+from tests.support.timing import retried
+from tests.support.walking import urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -68,7 +68,7 @@ async def read_all() -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def report() -> Any:
     """What the script saw, in a process of its own: an audit hook cannot be taken back."""
-    environment = {**os.environ, "PYTHONPATH": str(package.TESTS / "support")}
+    environment = {**os.environ, "PYTHONPATH": str(package.ROOT)}
     script = [sys.executable, "-X", "utf8", __file__]
     run = subprocess.run(
         script, capture_output=True, check=False, timeout=60, env=environment

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import feedparser
 import pytest
-from commands import run
 from defusedxml import ElementTree
-from walking import urlset
 
 from sitemapreader import UrlEntry, open_output
 from sitemapreader._types.models import Change
 from sitemapreader.output import atom
+from tests.support.commands import run
+from tests.support.walking import urlset
 
 if TYPE_CHECKING:
     from pathlib import Path

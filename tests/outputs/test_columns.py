@@ -7,10 +7,10 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import attrs
-import package
 
 from sitemapreader import UrlEntry
 from sitemapreader.output.columns import COLUMNS, DERIVED_COLUMNS, SCHEMA_VERSION
+from tests.support import package
 
 DOCUMENT = package.ROOT / "docs" / "columns.md"
 WORDS = {

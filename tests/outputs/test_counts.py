@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
-from commands import run
-from each_case import for_each
 
 from sitemapreader._cli.options import COUNT_KINDS
 from sitemapreader._types.models import Alternate, News, UrlEntry
 from sitemapreader._types.rows import EntryColumns
 from sitemapreader.output.counts import OTHERS, CountBy, UrlCounts
+from tests.support.commands import run
+from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,6 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from walking import ROBOTS, Pages, urlset, walk_all
 
 from sitemapreader import (
     DateSource,
@@ -19,6 +18,7 @@ from sitemapreader import (
     read,
 )
 from sitemapreader._types.dates import is_recent
+from tests.support.walking import ROBOTS, Pages, urlset, walk_all
 
 SITEMAP = "https://example.org/news.xml"
 PAGE = "https://example.org/"

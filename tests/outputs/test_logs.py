@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from aiohttp import web
-from serving import listen, serve
-from walking import index, urlset
 
 from sitemapreader import Document, Issue, IssueCode, Status, walk
 from sitemapreader._walk.report import Report
+from tests.support.serving import listen, serve
+from tests.support.walking import index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from serving import Page
+    from tests.support.serving import Page
 
 EVIL = "https://me:hunter2@a.example/\r\nINFO root: all is well\x1b[2J\u202e\ud800"
 

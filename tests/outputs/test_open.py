@@ -8,10 +8,10 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import pytest
-from walking import SITE
 
 from sitemapreader import UrlEntry, open_output
 from sitemapreader.output import FORMATS
+from tests.support.walking import SITE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

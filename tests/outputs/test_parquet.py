@@ -9,11 +9,9 @@ from functools import cache
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
-import package
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import characters
 
 from sitemapreader import (
     Alternate,
@@ -28,6 +26,8 @@ from sitemapreader import (
 from sitemapreader._types.models import Price, Restriction
 from sitemapreader.fetch import FolderFetcher
 from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION
+from tests.support import package
+from tests.support.strategies import characters
 
 pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
 

@@ -11,10 +11,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from each_case import for_each
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import characters
 
 from sitemapreader import SitemapReader, UrlEntry, open_output, walk, walk_many
 from sitemapreader._types.dates import parse_lastmod
@@ -28,6 +26,8 @@ from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.output import FORMATS
 from sitemapreader.output.arrow import make_batch
 from sitemapreader.output.columns import COLUMNS, DERIVED_COLUMNS
+from tests.support.each_case import for_each
+from tests.support.strategies import characters
 
 import pyarrow.parquet as pq  # isort: skip (needs an extra, as the line above says)
 

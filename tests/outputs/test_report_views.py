@@ -6,15 +6,24 @@ import json
 from typing import TYPE_CHECKING
 
 import attrs
-import package
 import pytest
-from commands import run
-from walking import ROBOTS, SITE, Pages, index, moved, status, urlset, walk_all
 
 from sitemapreader import Document, Issue, IssueCode, Report, Status, walk_sync
 from sitemapreader._types.issues import make_issue
 from sitemapreader._types.models import Via
 from sitemapreader.fetch import FolderFetcher, MemoryFetcher
+from tests.support import package
+from tests.support.commands import run
+from tests.support.walking import (
+    ROBOTS,
+    SITE,
+    Pages,
+    index,
+    moved,
+    status,
+    urlset,
+    walk_all,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import run_code
 
 from sitemapreader import UrlEntry
 from sitemapreader.output import FORMATS, open_output
 from sitemapreader.output.sink import Output, write_records
+from tests.support.commands import run_code
 
 NAMES = ["x.urls", "x.jsonl", "x.csv", "x.tsv", "x.parquet", "x.jsonl.gz", "x.xlsx"]
 ENTRIES = [UrlEntry(f"https://a.example/{number}") for number in range(1000)]

@@ -9,10 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import package
 import pytest
-from each_case import for_each
-from walking import ROBOTS, SITE, Pages, index, status, urlset
 
 from sitemapreader import (
     IncompleteWarning,
@@ -24,6 +21,9 @@ from sitemapreader import (
 )
 from sitemapreader.fetch import FolderFetcher, MemoryFetcher, StoredResponse
 from sitemapreader.output.columns import COLUMNS
+from tests.support import package
+from tests.support.each_case import for_each
+from tests.support.walking import ROBOTS, SITE, Pages, index, status, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Callable

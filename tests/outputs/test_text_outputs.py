@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from each_case import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ from sitemapreader.output.text import (
     neutralise_formulas,
     write_urls,
 )
+from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import golden
-
 from sitemapreader import UrlEntry
 from sitemapreader._types.issues import IssueCode
 from sitemapreader.changes.rows import hash_record
+from tests.support import golden
 
 PAGE = "https://example.org/page"
 FEED = """<channel><title>All of them</title>

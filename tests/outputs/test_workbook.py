@@ -8,11 +8,11 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from commands import run
 
 from sitemapreader import Alternate, News, UrlEntry, open_output
 from sitemapreader._types.rows import SiteRows
 from sitemapreader.output import workbook
+from tests.support.commands import run
 
 if TYPE_CHECKING:
     from pathlib import Path

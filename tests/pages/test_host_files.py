@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from each_case import for_each
-
 from sitemapreader.pages.folder import HostHeaders, HostRedirects
+from tests.support.each_case import for_each
 
 RULES = """
 # comment

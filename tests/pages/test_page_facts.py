@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from each_case import for_each
-from timing import is_linear
 
 from sitemapreader.pages.facts import PageFacts, read_page
+from tests.support.each_case import for_each
+from tests.support.timing import is_linear
 
 URL = "https://example.org/a/b"
 WORDS = " ".join(f"word{number}" for number in range(30))

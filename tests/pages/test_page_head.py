@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import html5lib
-from scale import SCALE
 
 from sitemapreader.pages.facts import read_head
+from tests.support.scale import SCALE
 
 URL = "https://example.org/a/b"
 PIECES = (

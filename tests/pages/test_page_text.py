@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from each_case import for_each
-
 from sitemapreader.pages import read_page
+from tests.support.each_case import for_each
 
 URL = "https://example.org/a"
 CONTENT = (

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 from aiohttp import web
-from serving import answer, serve_pages
 
 from sitemapreader._types.errors import FetchError, Redirect
 from sitemapreader._types.issues import IssueCode
@@ -26,9 +25,10 @@ from sitemapreader.pages import (
     visit_pages,
 )
 from sitemapreader.pages.visit import MAX_ORIGINS, _visit_of_error
+from tests.support.serving import answer, serve_pages
 
 if TYPE_CHECKING:
-    from serving import Site
+    from tests.support.serving import Site
 
 HTML = "<!doctype html><title>T</title><body><p>a page"
 NETWORK = FetchOptions(max_attempts=1, host_pause_seconds=0.05)

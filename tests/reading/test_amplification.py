@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from reading import FEED, issues, locs, read, urlset
-from timing import is_linear
 
 from sitemapreader._read.html import find_hints, parse_links
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import UrlEntry
+from tests.support.reading import FEED, issues, locs, read, urlset
+from tests.support.timing import is_linear
 
 if TYPE_CHECKING:
     from collections.abc import Callable

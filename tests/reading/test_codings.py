@@ -9,14 +9,14 @@ from contextlib import suppress
 
 import brotli
 import pytest
-from each_case import for_each
-from reading import urlset
-from serving import Answer, serve_site
-from walking import index, read_site
-from walking import urlset as list_urls
 
 from sitemapreader import SitemapReader, UrlEntry
 from sitemapreader._bytes.codings import decode_start, read_codings
+from tests.support.each_case import for_each
+from tests.support.reading import urlset
+from tests.support.serving import Answer, serve_site
+from tests.support.walking import index, read_site
+from tests.support.walking import urlset as list_urls
 
 COUNT = 1_000
 ENTRY = b"<url><loc>https://a.example/%d</loc></url>\n"

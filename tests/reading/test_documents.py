@@ -17,10 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from reading import FEED, URLSET, read_with, without_feedparser, without_patterns
 
 from sitemapreader import Issue, Limits, SitemapEntry, SitemapReader, Via
 from sitemapreader.output.text import to_json
+from tests.support.reading import (
+    FEED,
+    URLSET,
+    read_with,
+    without_feedparser,
+    without_patterns,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,12 +5,11 @@ from __future__ import annotations
 import encodings
 from typing import cast
 
-from each_case import for_each
-
 from sitemapreader._read import SitemapReader, read
 from sitemapreader._read.robots import parse_robots
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import UrlEntry
+from tests.support.each_case import for_each
 
 RUSSIAN = "https://example.org/путь"
 

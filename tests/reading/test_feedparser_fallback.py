@@ -11,8 +11,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from each_case import for_each
-from walking import SITE, index
 
 from sitemapreader import SitemapReader, UrlEntry, walk, walk_sync
 from sitemapreader._read import feedparser as fallback
@@ -24,6 +22,8 @@ from sitemapreader._types.issues import Issue, IssueCode
 from sitemapreader._types.models import Event
 from sitemapreader._types.options import Limits
 from sitemapreader.fetch import MemoryFetcher
+from tests.support.each_case import for_each
+from tests.support.walking import SITE, index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,14 +6,14 @@ import tomllib
 from typing import Any
 
 import pytest
-from each_case import for_each
 from hypothesis import given
 from hypothesis import strategies as st
-from package import TESTS
-from timing import is_linear
 
 from sitemapreader._read.html import MAX_HINTS, find_hints
 from sitemapreader._types.models import SitemapEntry, Via
+from tests.support.each_case import for_each
+from tests.support.package import TESTS
+from tests.support.timing import is_linear
 
 PAGE = "https://example.org/blog/"
 

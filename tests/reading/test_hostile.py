@@ -11,18 +11,16 @@ import sys
 import tracemalloc
 from concurrent.futures import ProcessPoolExecutor
 
-import floods
-import golden
-import package
 import pytest
-from each_case import for_each
-from reading import check_ways, issues, read, read_with, urlset
-from timing import is_below, is_within
 
 from sitemapreader._read import SitemapReader
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import Format
 from sitemapreader._types.options import Limits
+from tests.support import floods, golden, package
+from tests.support.each_case import for_each
+from tests.support.reading import check_ways, issues, read, read_with, urlset
+from tests.support.timing import is_below, is_within
 
 MAX_PEAK_MB = 20.0
 MAX_SECONDS = 4.0
@@ -35,10 +33,8 @@ MAX_GAP_SECONDS = 0.15
 def test_bomb(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is good comes out, what is bad has its Issue, and no time or memory runs away."""
     context = multiprocessing.get_context("forkserver")
-    monkeypatch.setenv(
-        "PYTHONPATH", str(package.TESTS / "support")
-    )  # each has it from there
-    context.set_forkserver_preload(["brotli", "floods"])
+    monkeypatch.setenv("PYTHONPATH", str(package.ROOT))  # each has it from there
+    context.set_forkserver_preload(["brotli", "tests.support.floods"])
 
     def longest_step() -> float:
         with ProcessPoolExecutor(1, context) as process:

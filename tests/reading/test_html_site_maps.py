@@ -7,17 +7,16 @@ from html import escape
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import golden
 import pytest
-import strategies
-from each_case import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reading import read_with
-from timing import is_below
 
 from sitemapreader import Issue, IssueCode, SitemapReader, UrlEntry, read
 from sitemapreader._types.urls import load_suffixes, resolve
+from tests.support import golden, strategies
+from tests.support.each_case import for_each
+from tests.support.reading import read_with
+from tests.support.timing import is_below
 
 if TYPE_CHECKING:
     from pathlib import Path

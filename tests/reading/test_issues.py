@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 
-import package
-from each_case import for_each
-
 from sitemapreader._types.issues import (
     MAX_EXCERPT,
     IssueCode,
@@ -14,6 +11,8 @@ from sitemapreader._types.issues import (
     excerpt,
     make_issue,
 )
+from tests.support import package
+from tests.support.each_case import for_each
 
 DETAILS = package.ROOT / "docs" / "issues.md"
 

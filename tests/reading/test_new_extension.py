@@ -9,7 +9,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import package
+from tests.support import package
 
 if TYPE_CHECKING:
     from pathlib import Path

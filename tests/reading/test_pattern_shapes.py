@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from each_case import for_each
-from floods import (
+
+from sitemapreader import Issue, read
+from tests.support.each_case import for_each
+from tests.support.floods import (
     KIB,
     SHAPES,
     Flood,
@@ -14,9 +16,7 @@ from floods import (
     per_block,
     read_once,
 )
-from timing import is_linear, slowness
-
-from sitemapreader import Issue, read
+from tests.support.timing import is_linear, slowness
 
 MAX_GROWTH = 12.0
 """Four times the size: 4 if time is linear, 16 if it is square; what is between is the machine, and

@@ -7,15 +7,15 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from each_case import for_each
 from hypothesis import given
 from hypothesis import strategies as st
-from package import TESTS
-from timing import is_below, is_within, least_seconds
 
 from sitemapreader._read.robots import Robots, parse_robots
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import MAX_URL_CHARS, ROBOTS_MAX_BYTES
+from tests.support.each_case import for_each
+from tests.support.package import TESTS
+from tests.support.timing import is_below, is_within, least_seconds
 
 SITE = "https://example.org"
 URL = f"{SITE}/robots.txt"

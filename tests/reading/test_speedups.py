@@ -9,11 +9,11 @@ import zlib
 from typing import TYPE_CHECKING
 
 import pytest
-from each_case import for_each
 
 from sitemapreader._bytes import codings as gunzip
 from sitemapreader._bytes.codings import DecompressionError, Decompressor
 from sitemapreader._types.options import Limits
+from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,9 +6,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
-from each_case import for_each
-from reading import URLSET, read, read_by_tree
-from timing import is_linear
 
 from sitemapreader import Issue, SitemapReader, UrlEntry
 from sitemapreader._read.stats import ReadStats
@@ -16,6 +13,9 @@ from sitemapreader._read.text import split_line
 from sitemapreader._read.xml.batches import XmlReader
 from sitemapreader._read.xml.prolog import read_prolog
 from sitemapreader._types.options import Limits
+from tests.support.each_case import for_each
+from tests.support.reading import URLSET, read, read_by_tree
+from tests.support.timing import is_linear
 
 if TYPE_CHECKING:
     from sitemapreader._types.models import Event

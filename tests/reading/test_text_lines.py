@@ -7,8 +7,6 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from commands import run
-from each_case import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +17,8 @@ from sitemapreader.audit.sources import load_known
 from sitemapreader.distributed import begin_run
 from sitemapreader.distributed.planning import read_partition_hosts
 from sitemapreader.distributed.storage import Storage
+from tests.support.commands import run
+from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

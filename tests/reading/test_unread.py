@@ -7,9 +7,9 @@ import pickle
 
 import attrs
 import pytest
-from reading import URLSET, check_ways, read
 
 from sitemapreader._types.models import Alternate, Extra, Image, News, UrlEntry, Video
+from tests.support.reading import URLSET, check_ways, read
 
 PARTS = (
     "<image:image><image:loc>https://i.example/?a&amp;b</image:loc>"

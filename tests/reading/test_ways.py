@@ -8,11 +8,11 @@ import sys
 from random import Random
 
 import pytest
-from each_case import for_each
-from reading import check_ways, urlset
-from scale import SCALE
 
 from sitemapreader._types.models import UrlEntry
+from tests.support.each_case import for_each
+from tests.support.reading import check_ways, urlset
+from tests.support.scale import SCALE
 
 IMAGES = (
     "<image:image><image:loc>https://i.example/%d.jpg</image:loc></image:image>",

@@ -7,17 +7,17 @@ import asyncio
 import gzip
 from typing import TYPE_CHECKING
 
-import package
-import pages
 import pytest
-from serving import serve
-from walking import index, urlset
+
+from tests.support import package, pages
+from tests.support.serving import serve
+from tests.support.walking import index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from serving import Page
+    from tests.support.serving import Page
 
 PLAIN, CRAWLEE = "read_body", "RequestList"
 """A word of each block."""

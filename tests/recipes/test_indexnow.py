@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 from aiohttp import web
-from clock import DAY, SetClock
-from commands import run, run_code, start
-from serving import listen
-from walking import index, urlset
 
 from sitemapreader import FetchOptions, SitemapReaderError
 from sitemapreader.recipes import indexnow
 from sitemapreader.recipes.indexnow import IndexNowError, Submission, submit_changes
+from tests.support.clock import DAY, SetClock
+from tests.support.commands import run, run_code, start
+from tests.support.serving import listen
+from tests.support.walking import index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
-    from launcher import Run
+    from tests.support.launcher import Run
 
 KEY = "0123456789abcdef-KEY"
 OPTIONS = FetchOptions(max_attempts=1)

@@ -7,9 +7,8 @@ import re
 import subprocess
 import sys
 
-import package
-
 import sitemapreader
+from tests.support import package
 
 NOTES = package.ROOT / "docs" / "migrating.md"
 

@@ -12,12 +12,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import package
 import pytest
 from aiohttp import web
-from each_case import for_each
-from serving import listen
-from walking import index, urlset
+
+from tests.support import package
+from tests.support.each_case import for_each
+from tests.support.serving import listen
+from tests.support.walking import index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

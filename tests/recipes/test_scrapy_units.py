@@ -7,7 +7,8 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from walking import index, urlset
+
+from tests.support.walking import index, urlset
 
 pytest.importorskip("scrapy")
 

@@ -6,14 +6,14 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import package
-import pages
 import pytest
 from aiohttp import web
-from clock import DAY, SetClock
-from launcher import shorten_waits
-from serving import listen
-from walking import urlset
+
+from tests.support import package, pages
+from tests.support.clock import DAY, SetClock
+from tests.support.launcher import shorten_waits
+from tests.support.serving import listen
+from tests.support.walking import urlset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

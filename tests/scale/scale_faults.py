@@ -9,19 +9,18 @@ import time
 from typing import TYPE_CHECKING
 
 import psutil
-import scale_web
-from scale_processes import make_environment
-from scale_runs import check_first_day
 
 from sitemapreader.distributed import begin_run, status
+from tests.scale import scale_web
+from tests.scale.scale_processes import make_environment
+from tests.scale.scale_runs import check_first_day
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from scale_runs import WebServer
-
     from sitemapreader.distributed import ScaleOptions
+    from tests.scale.scale_runs import WebServer
 
 DRIVER = """
 import os, sys

@@ -15,15 +15,15 @@ from aiohttp import ClientSession
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HERE = Path(__file__).parent
-HOOKS = HERE / "scale_hooks"
+ROOT = Path(__file__).parents[2]
+HOOKS = Path(__file__).parent / "scale_hooks"
 """Folder whose `sitecustomize` calls `install` in every process that has it on its PYTHONPATH."""
 
 
 def make_environment(*, bomb: str = "", trap: str = "") -> dict[str, str]:
     """Return the environment of a process that has these faults, and so have its children."""
     return os.environ | {
-        "PYTHONPATH": f"{HOOKS}{os.pathsep}{HERE}",
+        "PYTHONPATH": f"{HOOKS}{os.pathsep}{ROOT}",
         "SCALE_BOMB": bomb,
         "SCALE_TRAP": trap,
     }

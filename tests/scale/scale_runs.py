@@ -9,20 +9,20 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from http.client import HTTPConnection
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
-import scale_web
 
 from sitemapreader import FetchOptions, Limits
 from sitemapreader.distributed import run_partition
 from sitemapreader.distributed.options import ScaleOptions
+from tests.scale import scale_web
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from sitemapreader.distributed import Commit
 
@@ -77,7 +77,7 @@ def run_all(output: str, run: str, partitions: Iterable[int]) -> list[Commit]:
 @contextmanager
 def serve_web(latency: float = 0.0) -> Iterator[WebServer]:
     """Serve the web on loopback."""
-    command = [sys.executable, str(Path(scale_web.__file__)), "0", str(latency)]
+    command = [sys.executable, str(scale_web.__file__), "0", str(latency)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

@@ -8,14 +8,14 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-import scale_web
-from commands import wait_until
-from scale_faults import SECONDS, ClusterFaults
-from scale_runs import WebServer, read_statuses, serve_web
 
 from sitemapreader import FetchOptions
 from sitemapreader.distributed import ScaleOptions, status
 from sitemapreader.distributed.cluster import open_client
+from tests.scale import scale_web
+from tests.scale.scale_faults import SECONDS, ClusterFaults
+from tests.scale.scale_runs import WebServer, read_statuses, serve_web
+from tests.support.commands import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

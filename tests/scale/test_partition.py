@@ -12,22 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import duckdb
-import package
-import pages
 import pytest
-import scale_web
 from aiohttp.web import Request, Response
-from clock import DAY, SetClock
-from commands import NAMESPACE, run_code, serving, urlset
-from scale_processes import HERE
-from scale_runs import (
-    WebServer,
-    check_first_day,
-    read_rows,
-    read_statuses,
-    run_all,
-    serve_web,
-)
 
 from sitemapreader import FetchOptions
 from sitemapreader.distributed import partition
@@ -43,6 +29,19 @@ from sitemapreader.distributed.runs import (
     status,
 )
 from sitemapreader.distributed.storage import Storage
+from tests.scale import scale_web
+from tests.scale.scale_processes import ROOT
+from tests.scale.scale_runs import (
+    WebServer,
+    check_first_day,
+    read_rows,
+    read_statuses,
+    run_all,
+    serve_web,
+)
+from tests.support import package, pages
+from tests.support.clock import DAY, SetClock
+from tests.support.commands import NAMESPACE, run_code, serving, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -319,7 +318,7 @@ DYING = """
 import sys
 _, folder, number, output, run = sys.argv
 sys.path.insert(0, folder)
-import scale_processes
+from tests.scale import scale_processes
 from sitemapreader.distributed import run_partition
 scale_processes.die_at_write(int(number))
 run_partition(output, run, 0)
@@ -333,7 +332,7 @@ def test_a_process_killed_at_any_write_loses_nothing(
     """Killed at each point between attempt and commit, the next attempt is exact."""
     hosts = range(4)
     run = begin(web, tmp_path, hosts, partitions=1)
-    words = (str(HERE), str(number), str(tmp_path), run.folder)
+    words = (str(ROOT), str(number), str(tmp_path), run.folder)
     assert (
         run_code(DYING, tmp_path, *words).returncode == -9
     )  # at its trace, state, rows, commit

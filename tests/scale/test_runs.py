@@ -13,7 +13,6 @@ import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from each_case import for_each
 
 from sitemapreader import FetchOptions, Limits, SiteOutcome, SiteStatus
 from sitemapreader._types.issues import IssueCode
@@ -44,6 +43,7 @@ from sitemapreader.distributed.runs import (
     status,
 )
 from sitemapreader.distributed.storage import OutputError, Storage
+from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from typing import Any

@@ -9,9 +9,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import scale_web
-from commands import run
-from scale_runs import WebServer, check_first_day, serve_web
 
 from sitemapreader._cli.commands.scale import describe_progress, describe_totals
 from sitemapreader._cli.parser import PARTIAL
@@ -19,6 +16,9 @@ from sitemapreader._types.issues import IssueCode
 from sitemapreader.distributed import Totals, begin_run, find_missing, run_partition
 from sitemapreader.distributed.planning import load_run
 from sitemapreader.distributed.storage import Storage
+from tests.scale import scale_web
+from tests.scale.scale_runs import WebServer, check_first_day, serve_web
+from tests.support.commands import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

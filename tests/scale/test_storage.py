@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
-import scale_web
-from scale import SCALE
-from scale_runs import run_all, serve_web
 
 from sitemapreader import FetchOptions
 from sitemapreader.distributed import (
@@ -21,6 +18,9 @@ from sitemapreader.distributed import (
     run_partition,
 )
 from sitemapreader.distributed.storage import Storage
+from tests.scale import scale_web
+from tests.scale.scale_runs import run_all, serve_web
+from tests.support.scale import SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

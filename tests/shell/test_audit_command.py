@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from auditing import HOST, page, urlset
-from commands import run, serving
-from each_case import for_each
+
+from tests.support.auditing import HOST, page, urlset
+from tests.support.commands import run, serving
+from tests.support.each_case import for_each
 
 
 @pytest.fixture

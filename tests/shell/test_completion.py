@@ -8,10 +8,10 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from commands import run
 
 from sitemapreader._cli.commands import COMMANDS
 from sitemapreader._cli.options import SHELLS
+from tests.support.commands import run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,10 +13,11 @@ from array import array
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import package
 import pytest
 from aiohttp import web
-from commands import (
+
+from tests.support import package
+from tests.support.commands import (
     open_dead_pipe,
     run,
     run_code,
@@ -30,7 +31,7 @@ from commands import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from launcher import Run
+    from tests.support.launcher import Run
 
 SITE = package.ROOT / "testdata" / "site"
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]

@@ -7,12 +7,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-import package
 import pytest
-from commands import run, serving, urlset
-from serving import Site
-from walking import ROBOTS, fault, index, walk_all
-from walking import urlset as small_urlset
 
 from sitemapreader import walk_sync
 from sitemapreader._cli.console import RunSummary
@@ -20,6 +15,11 @@ from sitemapreader._cli.parser import MEANINGS
 from sitemapreader._many.run import SiteWalk
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import Limits
+from tests.support import package
+from tests.support.commands import run, serving, urlset
+from tests.support.serving import Site
+from tests.support.walking import ROBOTS, fault, index, walk_all
+from tests.support.walking import urlset as small_urlset
 
 if TYPE_CHECKING:
     from pathlib import Path

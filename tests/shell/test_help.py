@@ -10,15 +10,15 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import package
 import pytest
-from commands import allow, run, serving, urlset, write_program
-from each_case import for_each
-from signatures import PEM
 
 from sitemapreader import FetchOptions
 from sitemapreader._cli.commands import COMMANDS, Command
 from sitemapreader.distributed import ScaleOptions, begin_run, finish, run_partition
+from tests.support import package
+from tests.support.commands import allow, run, serving, urlset, write_program
+from tests.support.each_case import for_each
+from tests.support.signatures import PEM
 
 if TYPE_CHECKING:
     from pathlib import Path

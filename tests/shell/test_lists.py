@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from aiohttp import web
-from commands import allow, run, serving, urlset
 
 from sitemapreader._cli.run import read_lines
+from tests.support.commands import allow, run, serving, urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator

@@ -10,16 +10,16 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
-import package
 import pytest
 from aiohttp import web
-from certificates import make_server_context, write_certificate
-from commands import allow, run, run_shell, serving, urlset
-from walking import index
 
 from sitemapreader._cli.commands import COMMANDS
 from sitemapreader._cli.parser import _NAMES, name_options
 from sitemapreader._types.issues import IssueCode
+from tests.support import package
+from tests.support.certificates import make_server_context, write_certificate
+from tests.support.commands import allow, run, run_shell, serving, urlset
+from tests.support.walking import index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from aiohttp import web
-from commands import allow, run, running, serving, urlset
+
+from tests.support.commands import allow, run, running, serving, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

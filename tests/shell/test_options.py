@@ -6,15 +6,15 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-import package
 import pytest
-from each_case import for_each
 
 import sitemapreader
 from sitemapreader import FetchOptions, Limits
 from sitemapreader._cli import types
 from sitemapreader._cli.commands import COMMANDS
 from sitemapreader._cli.config import make_keywords
+from tests.support import package
+from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     import argparse

@@ -5,17 +5,17 @@ from __future__ import annotations
 import gzip
 from typing import TYPE_CHECKING
 
-import package
 import pytest
-from commands import run, serving, urlset
-from each_case import for_each
-from serving import Site
-from walking import index
 
 import sitemapreader
 from sitemapreader import SiteTask, walk_many_sync, walk_sync
 from sitemapreader._many.sources import check_task
 from sitemapreader.fetch import MemoryFetcher
+from tests.support import package
+from tests.support.commands import run, serving, urlset
+from tests.support.each_case import for_each
+from tests.support.serving import Site
+from tests.support.walking import index
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,12 +8,12 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
-import commands
 import pytest
-from clock import DAY, SetClock
-from walking import index, urlset
 
 from sitemapreader.changes.database import StateFile
+from tests.support import commands
+from tests.support.clock import DAY, SetClock
+from tests.support.walking import index, urlset
 
 if TYPE_CHECKING:
     from pathlib import Path

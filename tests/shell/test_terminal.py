@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from aiohttp import web
-from commands import serving, start, urlset
+
+from tests.support.commands import serving, start, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from launcher import Run
+    from tests.support.launcher import Run
 
 NONE = "no pseudo-terminals: run it on Linux or macOS"
 pty = pytest.importorskip("pty", reason=NONE)

@@ -7,9 +7,10 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
-import package
 import pytest
-from commands import run, serving
+
+from tests.support import package
+from tests.support.commands import run, serving
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,12 +11,13 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
-import package
 import pytest
 from aiohttp import web
-from commands import allow, run, serving, start, urlset
-from serving import Site
-from walking import index
+
+from tests.support import package
+from tests.support.commands import allow, run, serving, start, urlset
+from tests.support.serving import Site
+from tests.support.walking import index
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,12 +9,12 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import package
 import pytest
-from commands import run
-from each_case import for_each
 
 from sitemapreader._cli.commands import COMMANDS
+from tests.support import package
+from tests.support.commands import run
+from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import fromstring
 
 import pytest
-from auditing import HOST, NOW, XML, TimedResponse, index, link, page, urlset
 
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader.audit import Audit, AuditOptions, audit_sync
 from sitemapreader.fetch import StoredResponse
+from tests.support.auditing import (
+    HOST,
+    NOW,
+    XML,
+    TimedResponse,
+    index,
+    link,
+    page,
+    urlset,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping

@@ -10,9 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
-import package
 import pytest
-from walking import urlset
+
+from tests.support import package
+from tests.support.walking import urlset
 
 if TYPE_CHECKING:
     from pathlib import Path

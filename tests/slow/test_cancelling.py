@@ -19,13 +19,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import package
 import pytest
-from faults import ROUTES, FaultServer, Request, Step, answered
-from walking import index
 
 from sitemapreader import FetchOptions, HttpFetcher, discover, walk, walk_sync
 from sitemapreader.fetch import FolderFetcher
+from tests.support import package
+from tests.support.faults import ROUTES, FaultServer, Request, Step, answered
+from tests.support.walking import index
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

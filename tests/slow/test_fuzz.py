@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from random import Random
 from unittest import mock
 
-from scale import SCALE
-
-sys.path.append(str(Path(__file__).parent / "fuzz"))
-
-from target import Fuzzer
-
 from sitemapreader._read.stats import ReadStats
+from tests.slow.fuzz.target import Fuzzer
+from tests.support.scale import SCALE
 
 COUNT = 1_000 * SCALE
 MAX_MS = 10_000

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 import attrs
 import pytest
-from clock import SetClock
-from histories import HOUR, START, Site
-from scale import SCALE
-from walking import SITE
 
 from sitemapreader._types.models import Change
 from sitemapreader._walk import walk
 from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from tests.support.clock import SetClock
+from tests.support.histories import HOUR, START, Site
+from tests.support.scale import SCALE
+from tests.support.walking import SITE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

@@ -10,11 +10,11 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-import package
 import pytest
 
 import sitemapreader
 from sitemapreader._cli.commands import COMMANDS
+from tests.support import package
 
 DIST = os.environ.get("RELEASE_DIST")
 """Where `.ci/run` has built the two files; there none of these tests may be skipped."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from strangers import SIZES, STRANGERS, Costs, Stranger, measure_costs
-from timing import slowness
 
 from sitemapreader._types.urls import load_suffixes
+from tests.support.strangers import SIZES, STRANGERS, Costs, Stranger, measure_costs
+from tests.support.timing import slowness
 
 pytestmark = pytest.mark.slow
 MAX_GROWTH = 12.0

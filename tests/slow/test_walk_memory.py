@@ -5,10 +5,9 @@ from __future__ import annotations
 import gzip
 import tracemalloc
 
-from walking import index, urlset
-
 from sitemapreader._walk import walk
 from sitemapreader.fetch.local import MemoryFetcher
+from tests.support.walking import index, urlset
 
 BODY = gzip.compress(urlset(*(f"https://example.org/page/{n}" for n in range(700))))
 

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from walking import Pages, Walked, at_once, index, urlset, walk_all
 
 from sitemapreader._types.models import UrlEntry
 from sitemapreader._walk import walk, walk_sync
 from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from tests.support.walking import Pages, Walked, at_once, index, urlset, walk_all
 
 if TYPE_CHECKING:
     from pathlib import Path

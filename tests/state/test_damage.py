@@ -10,14 +10,14 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scale import SCALE
-from walking import Pages, Walked, index, urlset, walk_all
 
 from sitemapreader._types.errors import StateError
 from sitemapreader._types.options import FetchOptions
 from sitemapreader._walk import walk
 from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from tests.support.scale import SCALE
+from tests.support.walking import Pages, Walked, index, urlset, walk_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable

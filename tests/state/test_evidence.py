@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from clock import DAY, HOUR, SetClock
-from diary import Diary, lists, named
-from serving import Answer, serve_site
-from walking import ROBOTS, SITE, index, urlset
 
 from sitemapreader import State
 from sitemapreader.fetch.local import StoredResponse
+from tests.support.clock import DAY, HOUR, SetClock
+from tests.support.diary import Diary, lists, named
+from tests.support.serving import Answer, serve_site
+from tests.support.walking import ROBOTS, SITE, index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from walking import Pages, Walked, index, urlset, walk_all
 
 from sitemapreader._many import walk_many
 from sitemapreader._types.errors import StateError
@@ -21,6 +20,7 @@ from sitemapreader._walk import walk, walk_sync
 from sitemapreader.changes import State
 from sitemapreader.changes.database import VERSION, StateFile
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from tests.support.walking import Pages, Walked, index, urlset, walk_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable

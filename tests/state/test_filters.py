@@ -14,8 +14,6 @@ import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scale import SCALE
-from walking import Pages, Walked, at_once, index, urlset, walk_all
 
 from sitemapreader._types.models import UrlEntry
 from sitemapreader._types.outcomes import FINISHED_BEFORE
@@ -23,6 +21,8 @@ from sitemapreader._walk import walk
 from sitemapreader.changes import State
 from sitemapreader.changes import tracker as delivery
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from tests.support.scale import SCALE
+from tests.support.walking import Pages, Walked, at_once, index, urlset, walk_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,14 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from clock import DAY, SetClock
-from serving import serve_site
-from walking import ROBOTS, SITE, Pages, at_once, fault, index, status, urlset
 
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._walk import walk, walk_sync
 from sitemapreader.changes import DocumentState, SiteState, State
 from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
+from tests.support.clock import DAY, SetClock
+from tests.support.serving import serve_site
+from tests.support.walking import (
+    ROBOTS,
+    SITE,
+    Pages,
+    at_once,
+    fault,
+    index,
+    status,
+    urlset,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

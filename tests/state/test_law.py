@@ -6,8 +6,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from clock import DAY, SetClock
-from walking import (
+
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import Limits
+from sitemapreader._walk import walk
+from sitemapreader.changes import State
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from tests.support.clock import DAY, SetClock
+from tests.support.walking import (
     ROBOTS,
     SITE,
     Pages,
@@ -19,12 +25,6 @@ from walking import (
     urlset,
     walk_all,
 )
-
-from sitemapreader._types.issues import IssueCode
-from sitemapreader._types.options import Limits
-from sitemapreader._walk import walk
-from sitemapreader.changes import State
-from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from clock import SetClock
-from diary import Diary, Host, alive, lists, named
-from serving import Answer, serve_site
-from walking import ROBOTS, SITE, urlset
+
+from tests.support.clock import SetClock
+from tests.support.diary import Diary, Host, alive, lists, named
+from tests.support.serving import Answer, serve_site
+from tests.support.walking import ROBOTS, SITE, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Callable

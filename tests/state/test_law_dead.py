@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from clock import DAY, SetClock
-from diary import Diary, Host, alive, lists, named
-from serving import Answer, serve_site
-from walking import ROBOTS, SITE, index, moved, status, urlset
+
+from tests.support.clock import DAY, SetClock
+from tests.support.diary import Diary, Host, alive, lists, named
+from tests.support.serving import Answer, serve_site
+from tests.support.walking import ROBOTS, SITE, index, moved, status, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,11 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from clock import SetClock
-from diary import Diary, alive, lists, named
-from walking import ROBOTS, SITE, index
 
 from sitemapreader.fetch import StoredResponse
+from tests.support.clock import SetClock
+from tests.support.diary import Diary, alive, lists, named
+from tests.support.walking import ROBOTS, SITE, index
 
 if TYPE_CHECKING:
     from collections.abc import Callable

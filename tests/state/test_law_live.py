@@ -6,15 +6,16 @@ from itertools import cycle
 from typing import TYPE_CHECKING
 
 import pytest
-from clock import DAY, SetClock
-from diary import Diary, Host
-from serving import serve_site
+
+from tests.support.clock import DAY, SetClock
+from tests.support.diary import Diary, Host
+from tests.support.serving import serve_site
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from serving import Site
+    from tests.support.serving import Site
 
 
 @pytest.fixture

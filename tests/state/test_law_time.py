@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from clock import DAY, HOUR, SetClock
-from diary import Diary, alive, lists, named
-from serving import serve_site
-from walking import ROBOTS, SITE, index, urlset
+
+from tests.support.clock import DAY, HOUR, SetClock
+from tests.support.diary import Diary, alive, lists, named
+from tests.support.serving import serve_site
+from tests.support.walking import ROBOTS, SITE, index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Callable

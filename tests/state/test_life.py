@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 from aiohttp import web
-from serving import listen
-from walking import at_once, index, urlset
 
 from sitemapreader._types.options import FetchOptions
 from sitemapreader._walk import walk
+from tests.support.serving import listen
+from tests.support.walking import at_once, index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-import commands
 import pytest
-from clock import DAY, SetClock
-from walking import Pages, index, urlset
 
 from sitemapreader import FetchOptions, walk_many
 from sitemapreader.fetch import MemoryFetcher
+from tests.support import commands
+from tests.support.clock import DAY, SetClock
+from tests.support.walking import Pages, index, urlset
 
 if TYPE_CHECKING:
     from pathlib import Path

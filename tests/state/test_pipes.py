@@ -12,9 +12,10 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from commands import start
-from scale import SCALE
-from walking import index, urlset
+
+from tests.support.commands import start
+from tests.support.scale import SCALE
+from tests.support.walking import index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
-from walking import urlset
 
 from sitemapreader._many import walk_many_sync
 from sitemapreader._types.errors import StateError
@@ -18,6 +17,7 @@ from sitemapreader._walk import walk
 from sitemapreader.changes import database
 from sitemapreader.changes.database import StateFile
 from sitemapreader.fetch.local import MemoryFetcher
+from tests.support.walking import urlset
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from commands import start
-from scale import SCALE
-from walking import Pages, at_once, index, urlset
 
 from sitemapreader._types.options import FetchOptions
 from sitemapreader._walk import walk, walk_sync
 from sitemapreader.changes import State
 from sitemapreader.changes.tracker import ACK_ENTRIES
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from tests.support.commands import start
+from tests.support.scale import SCALE
+from tests.support.walking import Pages, at_once, index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

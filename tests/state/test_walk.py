@@ -7,13 +7,22 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from clock import DAY, SetClock
-from walking import SITE, Pages, Walked, fault, index, moved, urlset, walk_all
 
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._walk import walk
 from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from tests.support.clock import DAY, SetClock
+from tests.support.walking import (
+    SITE,
+    Pages,
+    Walked,
+    fault,
+    index,
+    moved,
+    urlset,
+    walk_all,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import walking
 
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
+from tests.support import walking
 
 if TYPE_CHECKING:
     import pytest

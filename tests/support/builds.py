@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 from typing import TYPE_CHECKING
 
-import package
+from tests.support import package
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,9 +14,9 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import launcher
-from launcher import Run, run_here
-from serving import Site, listen
+from tests.support import launcher
+from tests.support.launcher import Run, run_here
+from tests.support.serving import Site, listen
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence

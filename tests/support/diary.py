@@ -6,20 +6,21 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from clock import DAY
-from serving import Answer
-from walking import SITE, urlset
 
 from sitemapreader import FetchOptions, State, walk
 from sitemapreader._types.models import Change
 from sitemapreader.fetch import MemoryFetcher
+from tests.support.clock import DAY
+from tests.support.serving import Answer
+from tests.support.walking import SITE, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from aiohttp import web
-    from clock import SetClock
+
+    from tests.support.clock import SetClock
 
 LIMIT = 100
 """How many pages a walk may ask."""

@@ -11,7 +11,7 @@ from re import _constants as kinds  # type: ignore[attr-defined]  # no public pa
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from package import PACKAGE
+from tests.support.package import PACKAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

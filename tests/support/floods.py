@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 import brotli
-from package import TESTS
 
 from sitemapreader._read import SitemapReader
 from sitemapreader._types.issues import Issue
 from sitemapreader._types.options import Limits
+from tests.support.package import TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -12,12 +12,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import attrs
-import package
 
 from sitemapreader._read import SitemapReader
 from sitemapreader._types.issues import Issue, IssueCode
 from sitemapreader._types.models import Event, Format, Via
 from sitemapreader._types.options import Limits
+from tests.support import package
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

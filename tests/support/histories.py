@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import attrs
-from walking import SITE, index, status, urlset
 
 from sitemapreader.fetch.local import StoredResponse
+from tests.support.walking import SITE, index, status, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

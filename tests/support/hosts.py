@@ -7,7 +7,8 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 from aiohttp.abc import AbstractResolver, ResolveResult
-from package import TESTS
+
+from tests.support.package import TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,8 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-import package
-
 from sitemapreader.audit.rules import ISSUES, list_rules, load_rules
+from tests.support import package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

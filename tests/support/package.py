@@ -21,8 +21,7 @@ def environment() -> dict[str, str]:
 
     It does not find aiodns, which closes its sockets a second later, in a thread that stays.
     """
-    support = TESTS / "support"
-    places = (ROOT, support, support / "without_aiodns")
+    places = (ROOT, TESTS / "support" / "without_aiodns")
     return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
 
 

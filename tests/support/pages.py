@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-import commands
+from tests.support import commands
 
 if TYPE_CHECKING:
     import subprocess

@@ -7,8 +7,18 @@ import tomllib
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from auditing import HOST, NOW, image, index, link, news, page, urlset, video
-from package import TESTS
+from tests.support.auditing import (
+    HOST,
+    NOW,
+    image,
+    index,
+    link,
+    news,
+    page,
+    urlset,
+    video,
+)
+from tests.support.package import TESTS
 
 if TYPE_CHECKING:
     from pathlib import Path

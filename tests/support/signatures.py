@@ -13,7 +13,7 @@ from http_message_signatures import HTTPMessageVerifier, MappingKeyResolver, alg
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from faults import Request
+    from tests.support.faults import Request
 
 AGENT = "https://crawler.example"
 PEM = """\

@@ -12,12 +12,11 @@ from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from faults import FaultServer, Request, chunk
-from probe import measure_hold
-
 from sitemapreader import walk
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
 from sitemapreader.pages import visit_pages
+from tests.support.faults import FaultServer, Request, chunk
+from tests.support.probe import measure_hold
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

@@ -8,8 +8,9 @@ import itertools
 from functools import cache
 from typing import TYPE_CHECKING
 
-import golden
 from hypothesis import strategies as st
+
+from tests.support import golden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

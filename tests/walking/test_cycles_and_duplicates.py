@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from walking import ROBOTS, Pages, Walked, index, moved, urlset, walk_all
 
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._walk import walk
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from tests.support.walking import ROBOTS, Pages, Walked, index, moved, urlset, walk_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,9 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from serving import Answer, serve_site
-from walking import at_once, index, read_site, urlset, walk_all
+
+from tests.support.serving import Answer, serve_site
+from tests.support.walking import at_once, index, read_site, urlset, walk_all
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,6 @@ import gzip
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from walking import ROBOTS, SITE, Pages, Walked, fault, index, status, urlset, walk_all
 
 from sitemapreader import discover, discover_sync
 from sitemapreader._types.errors import FetchError
@@ -14,6 +13,17 @@ from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._walk.search import WELL_KNOWN_PATHS
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from tests.support.walking import (
+    ROBOTS,
+    SITE,
+    Pages,
+    Walked,
+    fault,
+    index,
+    status,
+    urlset,
+    walk_all,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,13 +9,13 @@ from itertools import count, islice
 from typing import TYPE_CHECKING
 
 import pytest
-from probe import measure_hold
-from timing import ROUNDS, is_within
 
 from sitemapreader import walk
 from sitemapreader._types.urls import load_suffixes
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
 from sitemapreader.pages import visit_pages
+from tests.support.probe import measure_hold
+from tests.support.timing import ROUNDS, is_within
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

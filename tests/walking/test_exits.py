@@ -7,7 +7,6 @@ import threading
 from typing import Any
 
 import pytest
-from walking import ROBOTS, SITE, index, urlset
 
 from sitemapreader import (
     Document,
@@ -21,6 +20,7 @@ from sitemapreader import (
     walk_sync,
 )
 from sitemapreader.fetch.local import MemoryFetcher
+from tests.support.walking import ROBOTS, SITE, index, urlset
 
 CHILD = f"{SITE}child.xml"
 PAGES = {

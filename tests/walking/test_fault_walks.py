@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from faults import ANSWERS, PIECES, ROUTES, FaultServer
-from walking import index, urlset
 
 from sitemapreader import (
     FetchError,
@@ -23,6 +21,8 @@ from sitemapreader import (
     walk,
 )
 from sitemapreader.fetch import StoredResponse
+from tests.support.faults import ANSWERS, PIECES, ROUTES, FaultServer
+from tests.support.walking import index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from reading import check_ways
-from walking import at_once, walk_all
 
 from sitemapreader import Change, IssueCode, UrlEntry, walk
 from sitemapreader.fetch.local import MemoryFetcher
+from tests.support.reading import check_ways
+from tests.support.walking import at_once, walk_all
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from serving import answer, serve_pages
-from walking import ROBOTS, SITE, index, urlset
 
 from sitemapreader import FetchOptions, State, discover, walk, walk_sync
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.outcomes import Role, Status
 from sitemapreader.fetch import MemoryFetcher
+from tests.support.serving import answer, serve_pages
+from tests.support.walking import ROBOTS, SITE, index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from serving import Answer, Site, serve_site
-from walking import ROBOTS, SITE, fault, index, read_site, status, urlset, walk_all
 
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
@@ -18,12 +16,24 @@ from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._types.outcomes import Status
 from sitemapreader._walk import walk
 from sitemapreader.fetch.hosts import HostBreaker
+from tests.support.serving import Answer, Site, serve_site
+from tests.support.walking import (
+    ROBOTS,
+    SITE,
+    fault,
+    index,
+    read_site,
+    status,
+    urlset,
+    walk_all,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from aiohttp import web
-    from serving import Page
+
+    from tests.support.serving import Page
 
 QUICK = FetchOptions(retry_wait_seconds=0.01, host_pause_seconds=0.05)
 """All as it is by default, but for the pauses."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from walking import ROBOTS, SITE, index, urlset, walk_all
 
 from sitemapreader.audit import audit_sync
 from sitemapreader.fetch.local import MemoryFetcher
+from tests.support.walking import ROBOTS, SITE, index, urlset, walk_all
 
 MAP = "https://example.org/index.xml"
 HIDDEN = (

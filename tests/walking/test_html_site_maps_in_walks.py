@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
-from commands import run, serving
-from walking import ROBOTS, SITE, Pages, Walked, walk_all
 
 from sitemapreader import Format
+from tests.support.commands import run, serving
+from tests.support.walking import ROBOTS, SITE, Pages, Walked, walk_all
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from each_case import for_each
 
 from sitemapreader import (
     FetchOptions,
@@ -18,6 +17,7 @@ from sitemapreader import (
 )
 from sitemapreader import walk as start_walk
 from sitemapreader.fetch import MemoryFetcher
+from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,19 +7,19 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from commands import run
-from each_case import for_each
-from walking import index, status, urlset
 
 from sitemapreader import Newest, newest, newest_sync, walk_sync
 from sitemapreader._types.dates import latest_moment, parse_lastmod
 from sitemapreader._types.urls import url_key
 from sitemapreader.fetch import MemoryFetcher
+from tests.support.commands import run
+from tests.support.each_case import for_each
+from tests.support.walking import index, status, urlset
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from walking import Pages
+    from tests.support.walking import Pages
 
 
 SITE = "https://example.org/"

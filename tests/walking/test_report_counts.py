@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from walking import SITE, Pages, index, urlset, walk_all
 
 from sitemapreader import walk
 from sitemapreader.fetch import MemoryFetcher
+from tests.support.walking import SITE, Pages, index, urlset, walk_all
 
 if TYPE_CHECKING:
     from pathlib import Path

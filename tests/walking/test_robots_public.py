@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from each_case import for_each
-from walking import ROBOTS, SITE, index, read_site, urlset, walk_all
 
 from sitemapreader import IssueCode, parse_robots
 from sitemapreader._types.options import (
@@ -15,6 +13,8 @@ from sitemapreader._types.options import (
     FetchOptions,
 )
 from sitemapreader.fetch import MemoryFetcher
+from tests.support.each_case import for_each
+from tests.support.walking import ROBOTS, SITE, index, read_site, urlset, walk_all
 
 BOT = "mybot/1.0"
 

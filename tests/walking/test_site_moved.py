@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from serving import Answer, Site, serve_site
-from walking import Walked, index, read_site, urlset
 
 from sitemapreader._types.options import FetchOptions
 from sitemapreader._walk.search import WELL_KNOWN_PATHS
+from tests.support.serving import Answer, Site, serve_site
+from tests.support.walking import Walked, index, read_site, urlset
 
 PAGE = Answer(
     b"<html><title>Home</title></html>", headers={"Content-Type": "text/html"}

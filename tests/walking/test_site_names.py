@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from commands import run
-from walking import ROBOTS, SITE, urlset
 
 from sitemapreader import State, to_dataframe, walk, walk_many
 from sitemapreader.audit import audit_sync
 from sitemapreader.fetch.local import MemoryFetcher
+from tests.support.commands import run
+from tests.support.walking import ROBOTS, SITE, urlset
 
 if TYPE_CHECKING:
     from pathlib import Path

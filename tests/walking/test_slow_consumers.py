@@ -11,8 +11,6 @@ from unittest import mock
 
 import attrs
 import pytest
-from timing import retried
-from walking import SITE, Pages, index, urlset
 
 from sitemapreader import (
     FetchError,
@@ -23,6 +21,8 @@ from sitemapreader import (
     walk_sync,
 )
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
+from tests.support.timing import retried
+from tests.support.walking import SITE, Pages, index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

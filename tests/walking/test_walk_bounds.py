@@ -8,11 +8,11 @@ import tracemalloc
 from collections import Counter
 
 import pytest
-from walking import ROBOTS, SITE, Walked, index, urlset, walk_all
 
 from sitemapreader import IssueCode, Limits, Report, Role, SitemapEntry, Status, walk
 from sitemapreader._types.options import FRONTIER_BYTES_PER_DOCUMENT, MAX_URL_CHARS
 from sitemapreader.fetch import MemoryFetcher
+from tests.support.walking import ROBOTS, SITE, Walked, index, urlset, walk_all
 
 TOP = f"{SITE}i.xml"
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from timing import retried
-from walking import ROBOTS, Pages, Walked, index, urlset, walk_all
 
 from sitemapreader import walk
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._types.outcomes import Status
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from tests.support.timing import retried
+from tests.support.walking import ROBOTS, Pages, Walked, index, urlset, walk_all
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

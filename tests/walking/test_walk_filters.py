@@ -8,9 +8,17 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from walking import ROBOTS, Pages, Walked, at_once, index, urlset, walk_all
 
 from sitemapreader._walk.filters import SeenKeys
+from tests.support.walking import (
+    ROBOTS,
+    Pages,
+    Walked,
+    at_once,
+    index,
+    urlset,
+    walk_all,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from faults import FaultServer
-from hosts import NamedAddresses
-from serving import serve
-from walking import ROBOTS, SITE, Pages, Walked, index, urlset, walk_all
 
 from sitemapreader import FetchOptions, HttpFetcher, IssueCode, Severity, discover, walk
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader.fetch.local import MemoryFetcher
+from tests.support.faults import FaultServer
+from tests.support.hosts import NamedAddresses
+from tests.support.serving import serve
+from tests.support.walking import ROBOTS, SITE, Pages, Walked, index, urlset, walk_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from serving import Page
+    from tests.support.serving import Page
 
 OPTIONS = FetchOptions(max_attempts=1)
 LONG = [f"https://example.org/{'x' * 900}/{n}" for n in range(2_000)]

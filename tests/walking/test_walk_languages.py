@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from commands import run
-from serving import serve
-from walking import walk_all
 
 from sitemapreader import walk
+from tests.support.commands import run
+from tests.support.serving import serve
+from tests.support.walking import walk_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from serving import Page
+    from tests.support.serving import Page
 
 SITE = "https://example.org/"
 TOP = f"{SITE}top.xml"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from walking import ROBOTS, SITE, Pages, index, urlset, walk_all
-
 from sitemapreader import walk
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._types.outcomes import Status
 from sitemapreader.fetch.local import MemoryFetcher
+from tests.support.walking import ROBOTS, SITE, Pages, index, urlset, walk_all
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,18 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from walking import (
-    ROBOTS,
-    SITE,
-    Pages,
-    Walked,
-    fault,
-    index,
-    moved,
-    status,
-    urlset,
-    walk_all,
-)
 
 from sitemapreader import (
     Document,
@@ -35,6 +23,18 @@ from sitemapreader._types.models import Format, SitemapEntry, Via
 from sitemapreader._types.outcomes import Role
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.fetch.local import StoredResponse
+from tests.support.walking import (
+    ROBOTS,
+    SITE,
+    Pages,
+    Walked,
+    fault,
+    index,
+    moved,
+    status,
+    urlset,
+    walk_all,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

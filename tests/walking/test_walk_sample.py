@@ -7,19 +7,18 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
-from commands import run
-from serving import serve
-from walking import index, urlset, walk_all
-
 from sitemapreader import walk
 from sitemapreader._types.models import UrlEntry
 from sitemapreader._types.rows import EntryColumns
 from sitemapreader._walk.filters import Sample
+from tests.support.commands import run
+from tests.support.serving import serve
+from tests.support.walking import index, urlset, walk_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from serving import Page
+    from tests.support.serving import Page
 
 SITE = "https://example.org/"
 TOP = f"{SITE}top.xml"

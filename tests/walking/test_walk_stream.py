@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from each_case import for_each
-from walking import Pages, index, urlset
 
 from sitemapreader._types.models import SitemapEntry, UrlEntry
 from sitemapreader._walk import Walk, walk
 from sitemapreader._walk.walks import BUFFERED_EVENTS
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from tests.support.each_case import for_each
+from tests.support.walking import Pages, index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -12,14 +12,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from test_walk_stream import LOCS, MANY, MAPS, TOP, Endless, list_locs
-from walking import Pages, index, urlset
 
 from sitemapreader._event_loop import LoopThread
 from sitemapreader._many import walk_many_sync
 from sitemapreader._walk import Walk, walk_sync
 from sitemapreader._walk.walks import BUFFERED_EVENTS
 from sitemapreader.fetch.local import MemoryFetcher
+from tests.support.walking import Pages, index, urlset
+from tests.walking.test_walk_stream import LOCS, MANY, MAPS, TOP, Endless, list_locs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

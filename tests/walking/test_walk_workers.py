@@ -6,10 +6,10 @@ import gc
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from walking import index, urlset
 
 from sitemapreader import walk
 from sitemapreader.fetch import MemoryFetcher
+from tests.support.walking import index, urlset
 
 if TYPE_CHECKING:
     from pathlib import Path

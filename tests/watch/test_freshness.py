@@ -7,9 +7,7 @@ import sqlite3
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
 
-import package
 import pytest
-from scale import SCALE
 
 from sitemapreader.changes import law, schedule
 from sitemapreader.changes.database import read_script
@@ -21,6 +19,8 @@ from sitemapreader.changes.rows import (
     update_document,
 )
 from sitemapreader.changes.schedule import Asking
+from tests.support import package
+from tests.support.scale import SCALE
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 

@@ -8,17 +8,26 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from clock import DAY, SetClock
-from serving import Answer, answer, serve_site
-from walking import ROBOTS, SITE, Pages, index, read_site, status, urlset, walk_all
 
 from sitemapreader import State, walk, walk_many
 from sitemapreader.fetch.local import MemoryFetcher
+from tests.support.clock import DAY, SetClock
+from tests.support.serving import Answer, answer, serve_site
+from tests.support.walking import (
+    ROBOTS,
+    SITE,
+    Pages,
+    index,
+    read_site,
+    status,
+    urlset,
+    walk_all,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from walking import Walked
+    from tests.support.walking import Walked
 
 
 TOP, A, B, C = (f"{SITE}{name}.xml" for name in ("top", "a", "b", "c"))

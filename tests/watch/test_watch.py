@@ -7,11 +7,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from clock import DAY, PassingTime
-from walking import Pages, index, status, urlset
 
 from sitemapreader import State, StateError, watch
 from sitemapreader.fetch.local import MemoryFetcher
+from tests.support.clock import DAY, PassingTime
+from tests.support.walking import Pages, index, status, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Callable

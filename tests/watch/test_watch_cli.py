@@ -9,9 +9,10 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-import commands
 import pytest
-from walking import index, urlset
+
+from tests.support import commands
+from tests.support.walking import index, urlset
 
 if TYPE_CHECKING:
     import subprocess

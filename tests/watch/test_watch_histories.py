@@ -8,14 +8,14 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from clock import DAY, HOUR, PassingTime
-from histories import START, Site
-from scale import SCALE
 
 from sitemapreader import State, walk_many, watch
 from sitemapreader._types.models import Change
 from sitemapreader._types.options import FetchOptions
 from sitemapreader.fetch.local import MemoryFetcher
+from tests.support.clock import DAY, HOUR, PassingTime
+from tests.support.histories import START, Site
+from tests.support.scale import SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

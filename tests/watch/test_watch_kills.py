@@ -10,12 +10,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from commands import wait_until
-from scale import SCALE
-from walking import SITE, index, urlset
 
 from sitemapreader import State, walk_sync, watch
 from sitemapreader.fetch.local import FolderFetcher
+from tests.support.commands import wait_until
+from tests.support.scale import SCALE
+from tests.support.walking import SITE, index, urlset
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,13 +7,13 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from clock import DAY, SetClock
-from commands import run, serving
-from serving import Answer, Site, serve_site
 
 from sitemapreader import Explanation, FetchOptions, Limits, State, walk, why, why_sync
 from sitemapreader._presence import Cause, CauseCode, Verdict
 from sitemapreader.fetch import MemoryFetcher
+from tests.support.clock import DAY, SetClock
+from tests.support.commands import run, serving
+from tests.support.serving import Answer, Site, serve_site
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -1,5 +1,5 @@
 """Imported by Python when it starts, in processes that have this folder on their PYTHONPATH."""
 
-import scale_processes
+from tests.scale import scale_processes
 
 scale_processes.install()

@@ -6,10 +6,10 @@ import gzip
 from typing import TYPE_CHECKING
 
 import attrs
-import strategies
-from witness import inflate
 
 from sitemapreader._types.options import Limits
+from tests.laws.witness import inflate
+from tests.support import strategies
 
 if TYPE_CHECKING:
     from collections.abc import Callable

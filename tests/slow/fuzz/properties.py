@@ -15,11 +15,6 @@ from unittest import mock
 from xml.parsers import expat
 
 import attrs
-import strategies
-import witness
-from cases import URL, Case
-from reading import read_with, without_patterns
-from witness import inflate
 
 from sitemapreader._read import SitemapReader
 from sitemapreader._read.vocabulary import FIELDS, RECORDS, ROOTS
@@ -27,6 +22,11 @@ from sitemapreader._read.xml import batches, tree
 from sitemapreader._types.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
 from sitemapreader._types.models import Format, SitemapEntry, UrlEntry, Via
 from sitemapreader._types.urls import has_web_scheme
+from tests.laws import witness
+from tests.laws.witness import inflate
+from tests.slow.fuzz.cases import URL, Case
+from tests.support import strategies
+from tests.support.reading import read_with, without_patterns
 
 if TYPE_CHECKING:
     from collections import Counter

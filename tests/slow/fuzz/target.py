@@ -14,22 +14,19 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-sys.path[:0] = [
-    str(Path(__file__).parent),
-    *(str(Path(__file__).parents[2] / name) for name in ("support", "laws")),
-]  # run as a script
+sys.path.insert(0, str(Path(__file__).parents[3]))  # run as a script
 
 import attrs
-import properties
-import reading
-from cases import CaseMaker
 
 from sitemapreader._read.reader import BLOCK_BYTES
+from tests.slow.fuzz import properties
+from tests.slow.fuzz.cases import CaseMaker
+from tests.support import reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cases import Case
+    from tests.slow.fuzz.cases import Case
 
 MAX_MS = 250.0
 """The longest that one input may take, of the processor's time."""
