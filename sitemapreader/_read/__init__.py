@@ -23,8 +23,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 from sitemapreader._read.reader import SitemapReader
-from sitemapreader._types.dates import When, as_since, is_recent
+from sitemapreader._types.dates import When, as_since
 from sitemapreader._types.models import Event, UrlEntry
+from sitemapreader._types.rows import is_recent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

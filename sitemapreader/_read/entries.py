@@ -437,8 +437,10 @@ class _Part:
     repeated: set[str] = attrs.field(factory=set)
     others: list[tuple[Name, Element]] = attrs.field(factory=list)
 
-    def read(self, context: RecordContext, url: str, number: int) -> list[Any]:
-        """Return the values of the first fields behind the loc, and the text of lastmod."""
+    def read(
+        self, context: RecordContext, url: str, number: int
+    ) -> tuple[list[Any], list[str | None]]:
+        """Return the values of the first fields behind the loc, and their texts."""
         for tag in filter(self.repeated.__contains__, PROTOCOL_FIELDS):
             last = self.own[tag]
             value = context.names[last.tag].local
@@ -449,11 +451,11 @@ class _Part:
             value, text = context.read_value(self.own.get(tag), url, parse, code)
             values.append(value)
             texts.append(text)
-        return [*values, texts[0]]
+        return values, texts
 
 
 def _make_sitemap_entry(context: RecordContext, url: str, part: _Part) -> None:
-    lastmod, text = part.read(context, url, 1)
+    (lastmod,), (text,) = part.read(context, url, 1)
     context.deliver(SitemapEntry(url, lastmod, Via.INDEX, context.stats.sitemap, text))
     for name, field in part.others:
         context.add_issue(IssueCode.EXTENSION, field, url=url, value=f"<{name.local}>")
@@ -475,10 +477,10 @@ def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
     if change is Change.UNLISTED and not context.stats.keeps_deleted:
         context.drop_record(IssueCode.DELETED, url)
         return
-    lastmod, changefreq, priority, text = part.read(context, url, 3)
-    entry = UrlEntry(url, lastmod, changefreq, priority)
+    values, texts = part.read(context, url, 3)
+    entry = UrlEntry(url, *values)
     entry.sitemap = context.stats.sitemap
-    entry.lastmod_text = text
+    entry.lastmod_text, entry.changefreq_text, entry.priority_text = texts
     entry.change = change
     if part.others:
         for slot, value in read_parts(context, part.others, url).items():

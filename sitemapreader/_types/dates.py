@@ -11,12 +11,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, timezone
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sitemapreader._types.models import UrlEntry
+from typing import TypeAlias
 
 When: TypeAlias = datetime | date | timedelta
 """A moment, UTC if it has no zone; a day in UTC; or a time before now."""
@@ -114,18 +109,29 @@ def parse_last_modified(text: str) -> datetime | None:
 
 
 def _parse_date(text: str) -> datetime | None:
-    text = text.strip(_XML_BLANKS)
-    if len(text) > MAX_DATE_CHARS:
-        return None
-    match = _W3C.fullmatch(text) or _RFC822.fullmatch(text)
-    if match is None and ("(" in text or "  " in text or not text.isprintable()):
-        match = _RFC822.fullmatch(_unfold(text))
+    match = _match_date(text)
     if match is None:
         return None
     try:
         return _make_moment(**match.groupdict(""))
     except (ValueError, OverflowError):  # a month 13, a 30 February, an offset of a day
         return None
+
+
+def has_zone(text: str) -> bool:
+    """Return whether a date is written with its time zone, which a day never is."""
+    match = _match_date(text)
+    return match is not None and bool(match["zone"])
+
+
+def _match_date(text: str) -> re.Match[str] | None:
+    text = text.strip(_XML_BLANKS)
+    if len(text) > MAX_DATE_CHARS:
+        return None
+    match = _W3C.fullmatch(text) or _RFC822.fullmatch(text)
+    if match is None and ("(" in text or "  " in text or not text.isprintable()):
+        match = _RFC822.fullmatch(_unfold(text))
+    return match
 
 
 def _unfold(text: str) -> str:
@@ -239,23 +245,6 @@ def is_since(moment: datetime, text: str | None, since: datetime) -> bool:
     return end > since or (not isinstance(since, WholeDay) and end > since - _FARTHEST)
 
 
-def is_recent(entry: UrlEntry, since: datetime, *, keep_undated: bool = True) -> bool:
-    """Return whether an entry passes `since`: by its lastmod, else by its news date.
-
-    One without either passes if undated ones are kept.
-    """
-    moment = entry.lastmod or entry.date
-    if moment is None or moment >= since:
-        return moment is not None or keep_undated
-    text = entry.lastmod_text
-    if entry.lastmod is None:
-        # The text of a publication date is not kept. Midnight in UTC is what a date without a time
-        # is read as.
-        is_day = moment.tzinfo is UTC and moment.time() == time.min
-        text = None if is_day else moment.isoformat()
-    return is_since(moment, text, since)
-
-
 def end_of_span(moment: datetime, text: str) -> datetime | None:
     """Return the first moment after the span, or None where the text names a moment."""
     if ":" in text:
@@ -272,7 +261,6 @@ def end_of_span(moment: datetime, text: str) -> datetime | None:
 
 
 _WITH_SECONDS = re.compile(r":\d\d:\d\d")
-_WITH_ZONE = re.compile(r"[^:]*+:.*(?:[A-Za-z]|[+-]\d\d(?::?\d\d)?)$", re.DOTALL)
 _FARTHEST = timedelta(hours=12)
 """A day ends so much later than in UTC where it ends last; a text without a zone may mean that."""
 
@@ -288,9 +276,7 @@ def latest_moment(moment: datetime | None, text: str) -> datetime | None:
     try:
         end = end_of_span(moment, text) or moment + unit
         return (
-            end
-            - timedelta.resolution
-            + (timedelta() if _WITH_ZONE.match(text) else _FARTHEST)
+            end - timedelta.resolution + (timedelta() if has_zone(text) else _FARTHEST)
         )
     except OverflowError:
         return _END_OF_TIME
@@ -298,13 +284,6 @@ def latest_moment(moment: datetime | None, text: str) -> datetime | None:
 
 TOLERANCE = timedelta(hours=24)
 """A date that is later than this much from now lies in the future, in any zone."""
-
-
-def count_odd(entries: Iterable[UrlEntry]) -> tuple[int, int]:
-    """Return how many entries have no date, and how many one in the future."""
-    limit = datetime.now(UTC) + TOLERANCE
-    dates = [entry.date for entry in entries]
-    return dates.count(None), sum(day is not None and day > limit for day in dates)
 
 
 SPANS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

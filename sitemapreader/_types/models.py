@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, TypeAlia
 
 import attrs
 
+from sitemapreader._types.dates import has_zone
 from sitemapreader._types.issues import Issue
 
 if TYPE_CHECKING:
@@ -299,6 +300,9 @@ class UrlEntry(_LatePart):
         title: the page's title, where the record has one: items of feeds, news.
         change: the difference from the state in a walk with `changes=True`; in others, what the
             record says (ResourceSync).
+        changefreq_text: changefreq as written, trimmed, also where it is none of the seven words.
+        priority_text: priority as written, trimmed, also where it is no number from 0.0 to 1.0.
+            Entries that differ in these two texts alone are equal.
     """
 
     loc: str
@@ -318,6 +322,15 @@ class UrlEntry(_LatePart):
     lastmod_text: str | None = None
     title: str | None = None
     change: Change | None = None
+    changefreq_text: str | None = attrs.field(default=None, eq=False)
+    priority_text: str | None = attrs.field(default=None, eq=False)
+
+    @property
+    def has_zone(self) -> bool | None:
+        """True if lastmod is written with its time zone; `None` if there is no lastmod."""
+        if self.lastmod is None:
+            return None
+        return has_zone(self.lastmod_text or "")
 
     @property
     def date(self) -> datetime | None:
@@ -384,6 +397,13 @@ class SitemapEntry:
     sitemap: str = ""
     lastmod_text: str | None = None
     is_archive: bool = False
+
+    @property
+    def has_zone(self) -> bool | None:
+        """True if lastmod is written with its time zone; `None` if there is no lastmod."""
+        if self.lastmod is None:
+            return None
+        return has_zone(self.lastmod_text or "")
 
     __repr__ = _show_present
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, time
 from itertools import chain, compress, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, cast
 
 import attrs
 
+from sitemapreader._types.dates import TOLERANCE, is_since
 from sitemapreader._types.models import DateSource, Event, UrlEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from datetime import datetime
 
 _Item = TypeVar("_Item", bound=Event)
 _EMPTY_VALUES: dict[str, Any] = {
@@ -35,6 +36,8 @@ class EntryColumns:
     priority: Sequence[float | None] | None = None
     lastmod_text: Sequence[str | None] | None = None
     title: Sequence[str | None] | None = None
+    changefreq_text: Sequence[str | None] | None = None
+    priority_text: Sequence[str | None] | None = None
 
     def __len__(self) -> int:
         return len(self.loc)
@@ -52,12 +55,17 @@ class EntryColumns:
             self.sitemap,
             self.lastmod_text or none,
             self.title or none,
+            none,
+            self.changefreq_text or none,
+            self.priority_text or none,
         )
 
     def get(self, name: str) -> list[Any]:
         """Return the values of an attribute of the entries."""
         if name == "date_source":
             return [day and DateSource.LASTMOD for day in self.get("lastmod")]
+        if name == "has_zone":
+            return list(map(attrgetter(name), self))
         column = getattr(self, "lastmod" if name == "date" else name, None)
         if column is None:
             return [_EMPTY_VALUES.get(name)] * len(self)
@@ -170,3 +178,30 @@ def join_rows(
 
 BATCH_ROWS = 8_192
 """Entries that wait to become columns, of as many sites as it takes; about 3 MB."""
+
+
+# -- dates
+
+
+def is_recent(entry: UrlEntry, since: datetime, *, keep_undated: bool = True) -> bool:
+    """Return whether an entry passes `since`: by its lastmod, else by its news date.
+
+    One without either passes if undated ones are kept.
+    """
+    moment = entry.lastmod or entry.date
+    if moment is None or moment >= since:
+        return moment is not None or keep_undated
+    text = entry.lastmod_text
+    if entry.lastmod is None:
+        # The text of a publication date is not kept. Midnight in UTC is what a date without a time
+        # is read as.
+        is_day = moment.tzinfo is UTC and moment.time() == time.min
+        text = None if is_day else moment.isoformat()
+    return is_since(moment, text, since)
+
+
+def count_odd(entries: Iterable[UrlEntry]) -> tuple[int, int]:
+    """Return how many entries have no date, and how many one in the future."""
+    limit = datetime.now(UTC) + TOLERANCE
+    dates = [entry.date for entry in entries]
+    return dates.count(None), sum(day is not None and day > limit for day in dates)

@@ -12,9 +12,14 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from sitemapreader._types.dates import count_odd, is_recent
 from sitemapreader._types.issues import IssueCode
-from sitemapreader._types.rows import Rows, get_column, select_rows
+from sitemapreader._types.rows import (
+    Rows,
+    count_odd,
+    get_column,
+    is_recent,
+    select_rows,
+)
 from sitemapreader._types.urls import may_climb, url_key
 
 if TYPE_CHECKING:

@@ -79,6 +79,7 @@ class Column:
 
 
 _TYPES = get_type_hints(UrlEntry) | {
+    "has_zone": bool | None,
     "date": datetime | None,
     "date_source": str | None,  # the words of an enum are text
     "language": str | None,
@@ -128,13 +129,20 @@ COLUMNS = (
 )
 """The columns that are written unless others are chosen, in their order."""
 
-# Not in every row: nearly always `date` says once more what lastmod says.
+# Not in every row: nearly always `date` says once more what lastmod says, `priority_text` what
+# priority says.
 SITE_COLUMN = _entry(
     "site",
     "the site that lists it, as it was given; first, where there are several",
     "always is_url is_repetitive",
 )
 DERIVED_COLUMNS = (
+    _entry("changefreq_text", "changefreq as written, also where it is no such word"),
+    _entry("priority_text", "priority as written, also where it is no such number"),
+    _entry(
+        "has_zone",
+        "whether lastmod is written with a time zone; absent where there is no lastmod",
+    ),
     _entry("date", "lastmod, else the publication date of news; used by `since`"),
     _entry(
         "language",
@@ -142,7 +150,7 @@ DERIVED_COLUMNS = (
     ),
     _entry("date_source", "where `date` is taken from: `lastmod` or `news`"),
 )
-"""Derived columns, which are written only if they are chosen."""
+"""Columns that add little to the others, which are written only if they are chosen."""
 
 SITE_COLUMNS = (SITE_COLUMN, *COLUMNS)
 """Columns of entries of several sites."""

@@ -17,7 +17,7 @@ from sitemapreader import (
     UrlEntry,
     read,
 )
-from sitemapreader._types.dates import is_recent
+from sitemapreader._types.rows import is_recent
 from tests.support.walking import ROBOTS, Pages, urlset, walk_all
 
 SITEMAP = "https://example.org/news.xml"

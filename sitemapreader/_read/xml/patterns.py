@@ -46,7 +46,7 @@ from sitemapreader._read.xml.markup import (
     pass_nothing,
 )
 from sitemapreader._read.xml.tree import parse_element
-from sitemapreader._types.dates import parse_column, parse_lastmod
+from sitemapreader._types.dates import parse_column
 from sitemapreader._types.models import (
     Event,
     Format,
@@ -211,7 +211,7 @@ class PatternReader:
         locs = columns.texts(found[0]) or found[0]
         lastmods = columns.texts(found[1])
         columns.check_locs(locs)
-        moments = columns.values(lastmods, parse_lastmod)
+        moments = columns.moments(lastmods)
         written = (
             lastmods if all(lastmods) else [text or None for text in lastmods]
         ) or None
@@ -226,9 +226,13 @@ class PatternReader:
                     SitemapEntry, locs, moments or none, vias, sitemaps, written or none
                 )
             )
-        changefreqs = columns.values(columns.texts(found[2]), parse_changefreq)
-        priorities = columns.values(columns.texts(found[3]), parse_priority)
-        plain = EntryColumns(locs, sitemaps, moments, changefreqs, priorities, written)
+        changefreqs = columns.repeated(columns.texts(found[2]), parse_changefreq)
+        priorities = columns.repeated(columns.texts(found[3]), parse_priority)
+        plain = EntryColumns(
+            locs, sitemaps, moments, changefreqs[0], priorities[0], written
+        )
+        plain.changefreq_text = changefreqs[1]
+        plain.priority_text = priorities[1]
         if not any(map(any, runs)):
             return plain
         entries: list[Any] = list(plain)
@@ -364,23 +368,35 @@ class Columns:
         if filled and not are_clean(filled):
             self.blame(bool(run) and not are_clean([run]) for run in runs)
 
-    def values(self, texts: list[str], parse: Callable[[str], Any]) -> Column | None:
-        """Parse texts, each different one once; mark unreadable ones as odd."""
+    def moments(self, texts: list[str]) -> Column | None:
+        """Parse dates; mark unreadable ones as odd."""
         if not any(texts):
             return None
-        if parse is parse_lastmod:
-            values: Column = parse_column(texts)
-            are_read = all(values)
-        else:
-            known = {text: parse(text) for text in set(texts) if text}
-            are_read = None not in known.values()
-            values = list(map(known.get, texts))
-        if not are_read:
-            self.blame(
-                value is None and bool(text)
-                for value, text in zip(values, texts, strict=True)
-            )
+        values = parse_column(texts)
+        if not all(values):
+            self._blame_unread(values, texts)
         return values
+
+    def repeated(
+        self, texts: list[str], parse: Callable[[str], Any]
+    ) -> tuple[Column | None, Column | None]:
+        """Parse texts, each different one once; return the values and the texts.
+
+        Unreadable ones are marked as odd. The same text is one object, so that it takes no memory.
+        """
+        if not any(texts):
+            return None, None
+        values = {text: parse(text) for text in set(texts) if text}
+        if None in values.values():
+            self._blame_unread(list(map(values.get, texts)), texts)
+        shared = {text: text for text in values}
+        return list(map(values.get, texts)), list(map(shared.get, texts))
+
+    def _blame_unread(self, values: Column, texts: list[str]) -> None:
+        self.blame(
+            value is None and bool(text)
+            for value, text in zip(values, texts, strict=True)
+        )
 
     def blame(self, marks: Iterable[bool]) -> None:
         """Mark places as odd."""
