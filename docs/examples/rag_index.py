@@ -20,7 +20,7 @@ import trafilatura
 
 from sitemapreader import FetchError, FetchOptions, HttpFetcher, walk
 from sitemapreader.fetch import read_body
-from sitemapreader.pages import PageRobots
+from sitemapreader.pages import RobotsCache
 
 AGENT = "mybot/1.0 (+https://example.org/bot)"
 MAX_BYTES = 10_000_000
@@ -95,7 +95,7 @@ async def read_text(fetcher, robots, url):
 
 async def read_texts(fetcher, urls):
     """Read pages, some at once; the fetcher is polite to the host. Return their texts by URL."""
-    robots, turn = PageRobots(fetcher, AGENT), asyncio.Semaphore(WORKERS)
+    robots, turn = RobotsCache(fetcher, AGENT), asyncio.Semaphore(WORKERS)
 
     async def read(url):
         async with turn:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from sitemapreader._types.outcomes import BodyDigest, Document, Status
     from sitemapreader._types.rows import Rows
     from sitemapreader._walk.context import UrlAllowance, WalkContext
-    from sitemapreader._walk.robots_rules import RobotsRules
     from sitemapreader.fetch.local import StoredResponse
+    from sitemapreader.pages.robots import RobotsCache
 
 # -- what is exchanged
 
@@ -339,7 +339,7 @@ class WalkMemory(ChangeStore, ResponseCache, Protocol):
         ...
 
     def check_pages(
-        self, context: WalkContext, rules: RobotsRules, allowance: UrlAllowance
+        self, context: WalkContext, robots: RobotsCache, allowance: UrlAllowance
     ) -> AsyncGenerator[None, None]:
         """Check the pages of missing URLs; yield at first and between them."""
         ...
@@ -418,10 +418,10 @@ class NoMemory:
         """Record nothing."""
 
     async def check_pages(
-        self, context: WalkContext, rules: RobotsRules, allowance: UrlAllowance
+        self, context: WalkContext, robots: RobotsCache, allowance: UrlAllowance
     ) -> AsyncGenerator[None, None]:
         """Ask nothing."""
-        del context, rules, allowance
+        del context, robots, allowance
         for _ in ():
             yield
 

@@ -24,6 +24,7 @@ from sitemapreader._types.outcomes import (
 from sitemapreader._types.urls import host_of, is_robots_url
 from sitemapreader._walk.filters import EntryFilter
 from sitemapreader._walk.frontier import Frontier
+from sitemapreader._walk.robots import WalkRobots
 from sitemapreader._walk.robots_rules import RobotsRules
 from sitemapreader._walk.search import ProbeResult, SiteSearch, judge_failures
 from sitemapreader._walk.visit import Visit, WalkParts
@@ -69,7 +70,8 @@ class WalkRunner:
         self.frontier = Frontier(context, config, self._start_worker)
         self._tasks = asyncio.TaskGroup()
         self._idle_workers = 0
-        self.rules = RobotsRules(context, config.hosts, respect=config.respect_robots)
+        robots = WalkRobots(context, respect=config.respect_robots)
+        self.rules = RobotsRules(context, config.hosts, robots)
         self._outcomes = self._end_skipped()
         self._filter = EntryFilter(config)
         self._parts = WalkParts(self.frontier, self.rules, self._filter)
@@ -108,7 +110,7 @@ class WalkRunner:
         """Put the sitemaps of each robots.txt that the caller named in the frontier."""
         for entry in entries:
             try:
-                robots = await self.rules.read_named(entry.loc, Via.GIVEN)
+                robots = await self.rules.robots.read_named(entry.loc, Via.GIVEN)
             except FetchError as error:  # the budget
                 await self.context.report_issue(make_issue(error.code, entry.loc))
                 continue

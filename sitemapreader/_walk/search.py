@@ -198,7 +198,7 @@ class SiteSearch:
         if result is not ProbeResult.FOUND and self._empty:
             await self.context.emit(tuple(self._empty))  # better than none
         elif result is not ProbeResult.FOUND:
-            document, silence = self.rules.find_failure(site)
+            document, silence = self.rules.robots.find_failure(site)
             if silence is None:
                 await self._report_failure(result)
             else:
@@ -231,7 +231,7 @@ class SiteSearch:
         url = self.search.site
         self.search = attrs.evolve(self.search, site=folder_of(url))
         try:
-            robots = await self.rules.read_named(url, Via.SITE)
+            robots = await self.rules.robots.read_named(url, Via.SITE)
         except FetchError:  # the budget, which the search of the folder reports
             return False
         return await self.try_entries(robots.sitemaps) is ProbeResult.FOUND
@@ -280,11 +280,11 @@ class SiteSearch:
         search = self.search
         rules = self.rules
         try:
-            robots = await rules.robots_of(search.site, Via.GIVEN)
+            robots = await rules.robots.find(search.site, Via.GIVEN)
         except FetchError as error:  # the budget
             await self._report(error.code)
             return ProbeResult.NOT_FOUND
-        failed, silence = rules.find_failure(search.site)
+        failed, silence = rules.robots.find_failure(search.site)
         named = await self.try_entries(robots.sitemaps)
         found = named is ProbeResult.FOUND
         probed = ProbeResult.NOT_FOUND

@@ -142,7 +142,7 @@ class Walk(TaskStream[Batch]):
         """
         if self._runner is None:
             return None
-        return self._runner.rules.find_cached(url)
+        return self._runner.rules.robots.find_cached(url)
 
     def unlisted(self) -> Iterator[UnlistedUrl]:
         """Yield the URLs that became unlisted, each once.
@@ -194,7 +194,9 @@ class Walk(TaskStream[Batch]):
             allowance = UrlAllowance(limit)
         else:
             allowance = limit
-        asking = self._memory.check_pages(runner.context, runner.rules, allowance)
+        asking = self._memory.check_pages(
+            runner.context, runner.rules.robots, allowance
+        )
         async with aclosing(asking):
             async for _ in asking:
                 while rows := await self._memory.find_removals("gone"):

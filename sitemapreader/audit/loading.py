@@ -21,7 +21,7 @@ from sitemapreader._types.outcomes import Document, Role, Status
 from sitemapreader._types.urls import origin_of, url_key
 from sitemapreader.audit.database import AuditDatabase, fill_values, read_queries
 from sitemapreader.audit.rules import ABOUT_US
-from sitemapreader.pages import PageRobots
+from sitemapreader.pages import RobotsCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -251,7 +251,7 @@ def list_known_robots(walk: Walk, *, is_http: bool) -> dict[str, Robots]:
 
 async def fetch_robots(database: AuditDatabase, fetcher: Fetcher, agent: str) -> None:
     """Read the robots.txt of other origins with URLs or images, unless it fails."""
-    rules = PageRobots(fetcher, agent)
+    rules = RobotsCache(fetcher, agent)
     most = MAX_FETCHED + len(database.robots)
     for (origin,) in database.ask(_QUERIES["origins"], limit=most):
         if origin not in database.robots and len(database.robots) < most:

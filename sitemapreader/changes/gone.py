@@ -27,14 +27,15 @@ import attrs
 
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
+from sitemapreader.pages.client import PageClient
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
 
     from sitemapreader._walk.context import UrlAllowance, WalkContext
-    from sitemapreader._walk.robots_rules import RobotsRules
     from sitemapreader.changes.database import Connection
     from sitemapreader.changes.state_writer import StateWriter
+    from sitemapreader.pages.robots import RobotsCache
 
 T = TypeVar("T")
 
@@ -42,7 +43,6 @@ _NUMBERS = re.compile(r"[0-9]+")
 
 _AT_ONCE = 50
 """Number of pages that are requested between two checks of the controls."""
-_PAGE_HEADERS = {"Accept": "text/html, */*;q=0.8"}
 _DEAD = frozenset({404, 410})
 _REDIRECTED = 302
 _DAY_OF_SECONDS = 86_400.0
@@ -73,13 +73,13 @@ class _Page:
 
 
 class PageChecker:
-    """Checks pages by the fetcher, the rules, the limits and the state of a walk."""
+    """Checks pages by the fetcher, the robots.txt files, the limits and the state of a walk."""
 
     def __init__(
-        self, context: WalkContext, rules: RobotsRules, writer: StateWriter
+        self, context: WalkContext, robots: RobotsCache, writer: StateWriter
     ) -> None:
         self._context = context
-        self._rules = rules
+        self._pages = PageClient(context.client, robots)
         self._writer = writer
         self._room = asyncio.Semaphore(context.options.concurrency)
         self._dead_controls: dict[str, float] = {}
@@ -245,12 +245,8 @@ class PageChecker:
         """Return the status of a page; `None` if robots.txt forbids it, or without a response."""
         try:
             async with self._room:
-                if await self._rules.find_refusal(url, is_named=False):
-                    return None
-                opened = self._context.client.open(
-                    url, headers=_PAGE_HEADERS, check_redirect=_refuse_redirect
-                )
-                async with opened as response:
+                asking = self._pages.open(url, check_redirect=_refuse_redirect)
+                async with asking as response:
                     return response.status
         except FetchError as error:
             if error.code is IssueCode.TOO_MANY_REDIRECTS or error.redirects:

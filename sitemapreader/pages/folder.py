@@ -22,8 +22,9 @@ from sitemapreader._types.models import UrlEntry
 from sitemapreader._types.urls import host_of, origin_of, parse_url, resolve
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.fetch.urls import read_headers
+from sitemapreader.pages.client import MAX_REDIRECTS
 from sitemapreader.pages.facts import read_page
-from sitemapreader.pages.visit import MAX_REDIRECTS, PageVisit
+from sitemapreader.pages.visit import PageVisit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,22 +10,21 @@ import asyncio
 from collections import deque
 from enum import StrEnum
 from functools import partial
-from math import inf
 from typing import TYPE_CHECKING
 
 import attrs
 
 from sitemapreader._event_loop import run_aside
 from sitemapreader._read.html import MAX_PAGE_BYTES
-from sitemapreader._read.robots import Robots, parse_robots
 from sitemapreader._types.errors import FetchError, Redirect
 from sitemapreader._types.issues import IssueCode
-from sitemapreader._types.options import ROBOTS_MAX_BYTES, FetchOptions
+from sitemapreader._types.options import FetchOptions
 from sitemapreader._types.urls import has_web_scheme, origin_of
 from sitemapreader.fetch.answers import read_body
-from sitemapreader.fetch.client import Client, Fetcher, Response, make_client
+from sitemapreader.fetch.client import Fetcher, Response, make_client
 from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.fetch.refusals import find_protection
+from sitemapreader.pages.client import PageClient
 from sitemapreader.pages.facts import (
     HTML_TYPES,
     TEXT_TYPES,
@@ -33,13 +32,13 @@ from sitemapreader.pages.facts import (
     page_type_of,
     read_page,
 )
+from sitemapreader.pages.robots import RobotsCache
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
 
+    from sitemapreader._read.robots import Robots
 
-MAX_REDIRECTS = 10
-"""Redirects that are followed to a page; search engines follow no more."""
 
 ABSENT_STATUSES = frozenset({404, 410})
 """Statuses of responses that say that there is no such page."""
@@ -98,11 +97,8 @@ class PageVisit:
     may_redirect: bool = False
 
 
-ACCEPT_PAGES = "text/html, application/xhtml+xml;q=0.9, */*;q=0.5"
 VISITS_AT_ONCE = 8
 """Requests at once over all hosts; the fetcher bounds them for one host."""
-_PAUSE_CHECK_SECONDS = 1.0
-"""Seconds between two checks whether the pause of a host has ended."""
 _NOT_JUDGED_REASONS = {
     IssueCode.ROBOTS_DISALLOWED: NotJudged.ROBOTS,
     IssueCode.BLOCKED_BY_SITE: NotJudged.PROTECTION,
@@ -143,10 +139,14 @@ async def visit_pages(
         trusted: URLs whose hosts may be private, because you named them.
         probes: URLs of pages that do not exist: what they answer with 404 or 410 is read.
     """
-    rules = PageRobots(fetcher, network.user_agent, robots)
-    visits = _Visits(fetcher, rules, network, seconds, slow_seconds, probes)
+    client = make_client(fetcher, network.user_agent, options=network)
     for name in trusted:
-        visits.client.trust(name)
+        client.trust(name)
+    rules = RobotsCache(fetcher, network.user_agent, robots)
+    breaker = HostBreaker(network, by_document=True)
+    until = asyncio.get_running_loop().time() + seconds
+    pages = PageClient(client, rules, breaker, until)
+    visits = _Visits(pages, breaker, slow_seconds, probes)
     waiting = iter(urls)
     tasks = set[asyncio.Task[PageVisit | None]]()
     try:
@@ -173,19 +173,15 @@ class _Visits:
 
     def __init__(
         self,
-        fetcher: Fetcher,
-        rules: PageRobots,
-        network: FetchOptions,
-        seconds: float,
+        pages: PageClient,
+        breaker: HostBreaker,
         slow_seconds: float,
         probes: Collection[str],
     ) -> None:
-        self.client = make_client(fetcher, network.user_agent, options=network)
+        self._pages = pages
+        self._breaker = breaker
         self._slow_seconds = slow_seconds
         self._probes = frozenset(probes)
-        self._rules = rules
-        self._breaker = HostBreaker(network, by_document=True)
-        self._until = asyncio.get_running_loop().time() + seconds
         self._first: dict[str, PageVisit] = {}
         self._again: deque[str] = deque()
         self._answered: dict[str, float] = {}
@@ -201,7 +197,7 @@ class _Visits:
         """Visit a page; return `None` if it should be requested again."""
         before = self._first.pop(url, None)
         try:
-            async with asyncio.timeout_at(self._until):
+            async with asyncio.timeout_at(self._pages.until):
                 visit = await self._ask(url, is_again=before is not None)
         except TimeoutError:
             if (
@@ -220,18 +216,9 @@ class _Visits:
     async def _ask(self, url: str, *, is_again: bool) -> PageVisit:
         breaker = self._breaker
         begun = asyncio.get_running_loop().time()
+        errors = ABSENT_STATUSES if url in self._probes else frozenset()
         try:
-            await self._rules.check(url)
-            await self._wait_for_host(url)
-            opening = self.client.open(
-                url,
-                headers={"Accept": ACCEPT_PAGES},
-                check_redirect=self._rules.check,
-                breaker=breaker,
-                max_redirects=MAX_REDIRECTS,
-                error_pages=ABSENT_STATUSES if url in self._probes else frozenset(),
-            )
-            async with opening as response:
+            async with self._pages.open(url, error_pages=errors) as response:
                 visit = await self._read(url, response)
         except FetchError as error:
             # What has failed may fail again, one after the other; and a page that was asked for
@@ -246,21 +233,6 @@ class _Visits:
         origin = origin_of(url)
         self._answered[origin] = max(begun, self._answered.get(origin, 0.0))
         return visit
-
-    async def _wait_for_host(self, url: str) -> None:
-        """Wait while a host is paused, unless it is given up: then the request is refused.
-
-        Raises:
-            FetchError: RETRY_LATER if the pause is longer than the time for all visits.
-        """
-        breaker = self._breaker
-        # Polled, because a pause ends by the clock alone.
-        while 0 < (wait := breaker.wait(url)) < inf:
-            if self._until - asyncio.get_running_loop().time() < wait:
-                raise FetchError(IssueCode.RETRY_LATER, url, f"in {wait:.0f} s")
-            await asyncio.sleep(min(wait, _PAUSE_CHECK_SECONDS))
-        if wait == 0:
-            breaker.begin_trial(url)
 
     async def _read(self, url: str, response: Response) -> PageVisit:
         headers = response.headers
@@ -310,108 +282,3 @@ def _visit_of_error(url: str, error: FetchError) -> PageVisit:
         error="" if is_told else f"{error.code}: {error.detail}",
         not_judged=reason,
     )
-
-
-# -- the robots.txt of each origin that pages are on
-
-MAX_ORIGINS = 100
-"""Origins whose robots.txt is remembered: rules take megabytes, and pages may be on any host."""
-
-_TELLING = frozenset(
-    {IssueCode.BLOCKED_ADDRESS, IssueCode.BLOCKED_PORT, IssueCode.BLOCKED_BY_SITE}
-)
-"""Reasons that hold for a page if its robots.txt fails with them, and say more."""
-
-
-_PARSED_AT_ONCE_BYTES = 4_096
-"""Size of a robots.txt that takes some milliseconds. Nine of ten files are smaller."""
-
-
-@attrs.define
-class _Origin:
-    """The robots.txt of an origin, `None` until somebody has fetched it."""
-
-    robots: Robots | None = None
-    fetching: asyncio.Lock = attrs.field(factory=asyncio.Lock)
-
-
-async def parse_robots_aside(
-    body: bytes, url: str, agent: str, *, complete: bool = True
-) -> Robots:
-    """Parse a robots.txt, and index its rules for an agent, in a thread if it is large."""
-
-    def parse() -> Robots:
-        robots = parse_robots(body, url, complete=complete)
-        robots.can_fetch(
-            f"{origin_of(url)}/", agent
-        )  # the first question makes the index
-        return robots
-
-    if len(body) <= _PARSED_AT_ONCE_BYTES:
-        return parse()
-    return await asyncio.to_thread(parse)
-
-
-class PageRobots:
-    """Cache of robots.txt files, for requests of pages.
-
-    That of any origin is asked for, for no page may be called forbidden that is not; the one that
-    was not needed for longest is forgotten.
-
-    Args:
-        fetcher: fetches them, and learns their Crawl-delay.
-        user_agent: the crawler that is judged, if the fetcher has no name.
-        known: origin -> its robots.txt, of those that were read before.
-    """
-
-    def __init__(
-        self,
-        fetcher: Fetcher,
-        user_agent: str,
-        known: Mapping[str, Robots] | None = None,
-    ) -> None:
-        self._client = Client(fetcher, user_agent)
-        self._known = known or {}
-        self._origins: dict[str, _Origin] = {}
-
-    async def check(self, url: str) -> None:
-        """Raise FetchError, mostly ROBOTS_DISALLOWED, if a page must not be visited.
-
-        An unreachable robots.txt forbids all (RFC 9309, section 2.3.1.4).
-        """
-        robots = await self.find(origin_of(url))
-        if not robots.complete or robots.find_refusal(url, self._client.user_agent):
-            raise FetchError(IssueCode.ROBOTS_DISALLOWED, url)
-
-    async def find(self, origin: str) -> Robots:
-        """Return the robots.txt of an origin: not `complete` if it could not be read.
-
-        Raises:
-            FetchError: what hindered this request hinders those for pages as well.
-        """
-        if origin in self._known:
-            return self._known[origin]
-        place = self._origins[origin] = self._origins.pop(origin, _Origin())
-        if len(self._origins) > MAX_ORIGINS:
-            del self._origins[next(iter(self._origins))]
-        async with place.fetching:
-            if place.robots is None:
-                place.robots = await self._fetch(origin)
-        return place.robots
-
-    async def _fetch(self, origin: str) -> Robots:
-        url = f"{origin}/robots.txt"
-        try:
-            async with self._client.open(url) as response:
-                body = await read_body(response, ROBOTS_MAX_BYTES, cut=True)
-            robots = await parse_robots_aside(
-                body, response.url, self._client.user_agent
-            )
-        except FetchError as error:
-            if error.code in _TELLING:
-                raise
-            robots = Robots(url, complete=error.is_absent)
-        delay = robots.crawl_delay(self._client.user_agent)
-        if delay is not None:
-            self._client.set_crawl_delay(origin, delay)
-        return robots

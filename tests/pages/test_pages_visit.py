@@ -20,11 +20,12 @@ from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.pages import (
     NotJudged,
-    PageRobots,
     PageVisit,
+    RobotsCache,
     visit_pages,
 )
-from sitemapreader.pages.visit import MAX_ORIGINS, _visit_of_error
+from sitemapreader.pages.robots import LEAST_ROBOTS_BYTES, MAX_REMEMBERED_BYTES
+from sitemapreader.pages.visit import _visit_of_error
 from tests.support.serving import answer, serve_pages
 
 if TYPE_CHECKING:
@@ -282,18 +283,19 @@ async def test_leaving_early_cancels_what_is_under_way() -> None:
 async def test_any_number_of_hosts_is_asked() -> None:
     """No page is forbidden because others are on many hosts: the oldest rules are forgotten."""
     asked: list[str] = []
+    most = MAX_REMEMBERED_BYTES // LEAST_ROBOTS_BYTES
 
     class Hosts(MemoryFetcher):
         def open(self, url: str, **_: object) -> Any:
             asked.append(url)
             return super().open(url)
 
-    rules = PageRobots(
+    rules = RobotsCache(
         Hosts({"https://no.example/robots.txt": b"User-agent: *\nDisallow: /"}), "us"
     )
-    for number in (*range(MAX_ORIGINS), 0, MAX_ORIGINS, 1, 0):
+    for number in (*range(most), 0, most, 1, 0):
         await rules.check(f"https://{number}.example/page")
     with pytest.raises(FetchError):
         await rules.check("https://no.example/page")
-    hosts = [str(number) for number in (*range(MAX_ORIGINS + 1), 1)]
+    hosts = [str(number) for number in (*range(most + 1), 1)]
     assert [url[8:].partition(".")[0] for url in asked] == [*hosts, "no"]

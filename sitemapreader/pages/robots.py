@@ -1,0 +1,156 @@
+"""RobotsCache: the robots.txt of each origin whose pages are requested."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from sitemapreader._read.robots import Robots, parse_robots
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import ROBOTS_MAX_BYTES
+from sitemapreader._types.urls import origin_of
+from sitemapreader.fetch.answers import read_body
+from sitemapreader.fetch.client import Client
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sitemapreader._types.models import Via
+    from sitemapreader.fetch.client import Fetcher
+
+LEAST_ROBOTS_BYTES = 4_096
+"""Size at which each robots.txt counts at least, also one that does not exist."""
+MAX_REMEMBERED_BYTES = 2 * ROBOTS_MAX_BYTES
+"""Size of the kept robots.txt files; a forgotten one is fetched again."""
+# Parsed rules take twenty times the size of their file, and pages may be on any host.
+
+_TELLING = frozenset(
+    {IssueCode.BLOCKED_ADDRESS, IssueCode.BLOCKED_PORT, IssueCode.BLOCKED_BY_SITE}
+)
+"""Reasons that hold for a page if its robots.txt fails with them, and say more."""
+_PARSED_AT_ONCE_BYTES = 4_096
+"""Size of a robots.txt that takes some milliseconds. Nine of ten files are smaller."""
+
+
+class RobotsCache:
+    """Cache of the robots.txt of each origin (scheme, host, port), fetched when first needed.
+
+    The ones that were not used for longest are forgotten.
+
+    Args:
+        fetcher: fetches them, and learns their Crawl-delay.
+        user_agent: the crawler that is judged, if the fetcher has no name.
+        known: origin -> its robots.txt, of those that were read before.
+        respect: False to forbid nothing and to ignore each Crawl-delay.
+    """
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        user_agent: str,
+        known: Mapping[str, Robots] | None = None,
+        *,
+        respect: bool = True,
+    ) -> None:
+        self._client = Client(fetcher, user_agent)
+        self.user_agent = self._client.user_agent
+        self._known = known or {}
+        self._respect = respect
+        self._files: dict[str, tuple[Robots, int]] = {}
+        """Origin -> its robots.txt and the size of that; the one that was used last is last."""
+        self._fetching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def check(self, url: str) -> None:
+        """Raise FetchError, mostly ROBOTS_DISALLOWED, if a page must not be requested.
+
+        An unreachable robots.txt forbids all (RFC 9309, section 2.3.1.4).
+        """
+        if self._respect:
+            robots = await self.find(url)
+            if not robots.complete or robots.find_refusal(url, self.user_agent):
+                raise FetchError(IssueCode.ROBOTS_DISALLOWED, url)
+
+    async def find_refusal(self, url: str) -> IssueCode | None:
+        """Return why robots.txt forbids a URL that somebody has named, or `None`.
+
+        An unreachable robots.txt forbids no such URL.
+        """
+        if not self._respect:
+            return None
+        return (await self.find(url)).find_refusal(url, self.user_agent)
+
+    async def find(self, url: str, via: Via | None = None) -> Robots:
+        """Return the robots.txt for a URL: not `complete` if it could not be read.
+
+        `via` is given if the file is read for its Sitemap lines, and not only for its rules.
+
+        Raises:
+            FetchError: what hindered this request hinders those for pages as well.
+        """
+        origin = origin_of(url)
+        if not origin:  # not a URL; opening it reports that
+            return Robots()
+        if origin in self._known:
+            return self._known[origin]
+        async with self._fetching.setdefault(origin, asyncio.Lock()):
+            file = self._files.pop(origin, None)
+            if file is None:
+                file = await self.fetch(f"{origin}/robots.txt", via)
+                self._keep_delay(url, file[0])
+            self._files[origin] = file
+            self._forget()
+        return file[0]
+
+    def find_cached(self, url: str) -> Robots | None:
+        """Return the robots.txt for a URL if it was fetched, else `None`."""
+        robots, _ = self._files.get(origin_of(url), (None, 0))
+        return robots
+
+    async def fetch(self, url: str, via: Via | None) -> tuple[Robots, int]:
+        """Fetch and parse a robots.txt; return it with its size."""
+        del via
+        size = LEAST_ROBOTS_BYTES
+        try:
+            async with self._client.open(url) as response:
+                body = await read_body(response, ROBOTS_MAX_BYTES, cut=True)
+            size = max(size, len(body))
+            agent = self.user_agent
+            robots = await parse_robots_aside(body, response.url, agent)
+        except FetchError as error:
+            if error.code in _TELLING:
+                raise
+            robots = Robots(url, complete=error.is_absent)
+        return robots, size
+
+    def set_delay(self, url: str, seconds: float) -> None:
+        """Wait `seconds` between two requests to the host of a URL."""
+        self._client.set_crawl_delay(url, seconds)
+
+    def _keep_delay(self, url: str, robots: Robots) -> None:
+        if self._respect:
+            delay = robots.crawl_delay(self.user_agent)
+            if delay is not None:
+                self.set_delay(url, delay)
+
+    def _forget(self) -> None:
+        sizes = [size for _, size in self._files.values()]
+        while sum(sizes) > MAX_REMEMBERED_BYTES:
+            del sizes[0], self._files[next(iter(self._files))]
+
+
+async def parse_robots_aside(
+    body: bytes, url: str, agent: str, *, complete: bool = True
+) -> Robots:
+    """Parse a robots.txt, and index its rules for an agent, in a thread if it is large."""
+
+    def parse() -> Robots:
+        robots = parse_robots(body, url, complete=complete)
+        # the first question makes the index
+        robots.can_fetch(f"{origin_of(url)}/", agent)
+        return robots
+
+    if len(body) <= _PARSED_AT_ONCE_BYTES:
+        return parse()
+    return await asyncio.to_thread(parse)
