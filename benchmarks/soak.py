@@ -57,11 +57,12 @@ _PART = {
     "reset": {"body-cut"},
     "chunk-cut": {"body-cut"},
     "silence": {"stalled"},
+    # aiohttp's word depends on what comes when
     "bad-chunk": {
         "stalled",
         "bad-http",
         "body-cut",
-    },  # aiohttp's word depends on what comes when
+    },
 }
 _OVERTAKEN = {"reset", "bad-chunk"}
 """What may take with it some of what was sent before it, on a machine that is slow to read: the
@@ -141,9 +142,8 @@ class Delivery:
             return taken == intact == URLS and document.status == "complete"
         if fate.way in _NONE:
             return taken == 0 and document.reason == _NONE[fate.way]
-        if (
-            fate.way == "damaged"
-        ):  # no tool can tell what a wrong byte that still reads was
+        # no tool can tell what a wrong byte that still reads was
+        if fate.way == "damaged":
             return fate.body.count_within(fate.cut) <= intact <= taken <= URLS
         arrived = document.bytes_raw
         if arrived > fate.cut or (arrived < fate.cut and fate.way not in _OVERTAKEN):

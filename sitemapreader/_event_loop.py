@@ -74,9 +74,8 @@ class LoopThread:
 
         Raise what leaving raised, unless the consumer left because of an `error` of its own.
         """
-        if (
-            sys.is_finalizing()
-        ):  # a generator is closed at exit, and daemons do not run any more
+        # a generator is closed at exit, and daemons do not run any more
+        if sys.is_finalizing():
             return
         self.let_go()
         fault = self._end.exception()

@@ -312,9 +312,8 @@ class _Question:
     def _add_spelling(self, match: _Match) -> None:
         loc = match.entry.loc
         difference = _describe_difference(self.url, loc)
-        if (
-            not difference
-        ):  # a target of a redirect or a canonical URL, which says so itself
+        # a target of a redirect or a canonical URL, which says so itself
+        if not difference:
             return
         self.add(
             CauseCode.OTHER_SPELLING,

@@ -261,9 +261,8 @@ def _plan_walk(source: SitePlace | None, arguments: WalkArguments) -> Walk:
         return walk_sync(None, **arguments)
     if isinstance(source, str) and source and not has_web_scheme(source):
         path = Path(path_of(source))
-        source = (
-            path if path.exists() else source
-        )  # the walk says what a URL looks like
+        # the walk says what a URL looks like
+        source = path if path.exists() else source
     return walk_sync(source, **arguments)
 
 

@@ -227,9 +227,8 @@ def _start_by_names(
     codec, name = next((each for each in possible if each[0] != UTF8), (None, None))
     if codec is None:
         return Transcoder(None, stats), first
-    if (
-        codec.startswith("utf-16") or codec == "iso2022_jp"
-    ):  # bytes of ASCII are not ASCII there
+    # bytes of ASCII are not ASCII there
+    if codec.startswith("utf-16") or codec == "iso2022_jp":
         return Transcoder(codecs.getincrementaldecoder(codec)("replace"), stats), first
     disproved = names[0] if possible[0][0] == UTF8 else None
     return Transcoder(None, stats, codec, name, disproved), first
@@ -264,9 +263,8 @@ def _hides_ascii(name: str) -> bool:
 
 def _plain_name(name: str) -> str:
     """Return a name of an encoding in lower case, with single marks."""
-    letters = (
-        name.lower().encode("ascii", "ignore").decode()
-    )  # a letter that is none: damage
+    # a letter that is none: damage
+    letters = name.lower().encode("ascii", "ignore").decode()
     return _MARKS_IN_NAMES.sub("_", letters).strip("_")
 
 
@@ -284,9 +282,8 @@ def _declaration(first: bytes) -> str | None:
         return match[1].decode("latin-1")
     match = _META.match(first, 0, _DECLARATION_BYTES)
     name = match[1].decode("latin-1") if match else ""
-    return (
-        name if _codec(name) else None
-    )  # of a page's name that is unknown, HTML makes nothing
+    # of a page's name that is unknown, HTML makes nothing
+    return name if _codec(name) else None
 
 
 # -- what a Content-Type says

@@ -287,9 +287,8 @@ class Decompressor:
                 data = bare
             self._judge(data)
             self._first = None
-        if (
-            self.layer is None
-        ):  # without a generator, which would take as long as small documents
+        # without a generator, which would take as long as small documents
+        if self.layer is None:
             return (data,) if data else ()
         return self._remove(*self.layer, data, final=final)
 

@@ -38,9 +38,8 @@ def _run(argv: list[str]) -> int:
     )
     from sitemapreader._types.errors import advise_extra  # noqa: PLC0415 (the same)
 
-    is_named = (
-        argv[:1] != [] and argv[0] in COMMANDS
-    )  # a file of that name is written ./urls
+    # a file of that name is written ./urls
+    is_named = argv[:1] != [] and argv[0] in COMMANDS
     command = COMMANDS[argv[0]] if is_named else DEFAULT
     parser = command.make_parser(is_program=not is_named)
     arguments = parser.parse(argv[1:] if is_named else argv)

@@ -121,9 +121,8 @@ def _make_options(given: dict[str, Any]) -> FetchOptions:
     values: dict[str, Any] = {
         n: tuple(given[n]) if isinstance(given[n], list) else given[n] for n in names
     }
-    if seconds := given.get(
-        "timeout"
-    ):  # of one document: no other is longer than the total
+    # of one document: no other is longer than the total
+    if seconds := given.get("timeout"):
         values |= {"total_seconds": seconds, "headers_seconds": seconds}
         for name in ("connect_seconds", "idle_seconds"):
             values[name] = min(seconds, getattr(FetchOptions(), name))

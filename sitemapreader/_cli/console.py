@@ -54,9 +54,8 @@ class Console:
     def __init__(
         self, *, quiet: bool = False, verbose: bool = False, has_file: bool = False
     ) -> None:
-        self._is_open = (
-            sys.stderr is not None
-        )  # whoever started the program may have closed it
+        # whoever started the program may have closed it
+        self._is_open = sys.stderr is not None
         self.shows_progress = self._is_open and not quiet and sys.stderr.isatty()
         self._is_quiet = quiet
         if verbose:
@@ -111,9 +110,8 @@ class Console:
         for issue in report.issues:
             groups.setdefault((issue.code, issue.sitemap), []).append(issue)
         places = Counter(code for code, _ in groups)
-        left = report.counts - Counter(
-            issue.code for issue in report.issues
-        )  # beyond its limit
+        # beyond its limit
+        left = report.counts - Counter(issue.code for issue in report.issues)
         for (code, place), same in groups.items():
             is_told = code is IssueCode.ROBOTS_UNREACHABLE and place in failed
             is_told |= code is IssueCode.NO_SITEMAP and report.outcome.reason != code

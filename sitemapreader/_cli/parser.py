@@ -207,9 +207,8 @@ def check_files(command: str, arguments: argparse.Namespace) -> None:
     options = [
         option for _, group in list_options(command) for option in group if option.file
     ]
-    for option in sorted(
-        options, key=lambda option: option.file
-    ):  # what is read comes first
+    # what is read comes first
+    for option in sorted(options, key=lambda option: option.file):
         given = getattr(arguments, option.key)
         for path in given if isinstance(given, list) else [given]:
             if not path or path in _STANDARD:

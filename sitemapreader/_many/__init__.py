@@ -267,9 +267,8 @@ class Watch(SiteRun):
     async def _make_round(self) -> None:
         """Walk over the sites that are due or unknown."""
         now = self._clock()
-        earned = (
-            max(0.0, now - self._counted_at) / HOUR * self._most
-        )  # a clock may be set back
+        # a clock may be set back
+        earned = max(0.0, now - self._counted_at) / HOUR * self._most
         self._counted_at = now
         self._left = min(self._most, self._left + earned)
         if Change.GONE in self._kinds:

@@ -287,9 +287,8 @@ async def _read_pieces(path: str, descriptor: int) -> AsyncGenerator[bytes, None
         if not piece:
             return
         yield piece
-        await asyncio.sleep(
-            0
-        )  # a regular file never waits: let other tasks and signals run
+        # a regular file never waits: let other tasks and signals run
+        await asyncio.sleep(0)
 
 
 class FileFetcher:

@@ -113,9 +113,8 @@ def _read_feed_part(
             value = f"<{name.local}> has no href"
             context.add_issue(IssueCode.EXTENSION, element, url=url, value=value)
         yield "extras", make_extra(element)
-    elif link.get("hreflang") and is_feed_link(
-        link, href
-    ):  # a feed is no version of the page
+    elif link.get("hreflang") and is_feed_link(link, href):
+        # a feed is no version of the page
         yield "extras", make_extra(element)
     elif "alternate" not in _list_relations(link, "alternate"):
         yield "extras", Extra(name.uri, link["rel"], href, dict(element.items()))

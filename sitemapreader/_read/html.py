@@ -293,9 +293,8 @@ def _is_of_comments(link: Mapping[str, str]) -> bool:
 
 def parse_links(value: str) -> list[dict[str, str]]:
     """Return the links of a `Link:` header (RFC 8288), like the links of a head."""
-    if (
-        len(value) > MAX_LINK_HEADER_CHARS
-    ):  # only whole links: half a URL is another URL
+    # only whole links: half a URL is another URL
+    if len(value) > MAX_LINK_HEADER_CHARS:
         value = value[: value.rfind(",", 0, MAX_LINK_HEADER_CHARS) + 1]
     links = []
     for target, parameters, *_ in _LINK.findall(value):
@@ -419,9 +418,8 @@ class HtmlReader:
             return "", [IssueCode.FIELD_TOO_LONG]
         site = self._stats.sitemap
         url, codes = read_loc(href, self._base or site)
-        if url and _TAG_OR_QUOTE.search(
-            href
-        ):  # a quote was lost, and with it the link's end
+        # a quote was lost, and with it the link's end
+        if url and _TAG_OR_QUOTE.search(href):
             return "", [IssueCode.MALFORMED]
         is_named = url != without_userinfo(url)
         is_taken = (

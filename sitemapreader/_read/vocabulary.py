@@ -187,9 +187,8 @@ class Names(dict[Any, Name]):
         return namespace_key(uri, self.format)
 
     def __missing__(self, tag: object) -> Name:
-        if not isinstance(
-            tag, str
-        ):  # a processing instruction, or a mark of the mender
+        # a processing instruction, or a mark of the mender
+        if not isinstance(tag, str):
             return NO_NAME
         uri, _, local = tag.rpartition("}")
         uri = uri[1:]

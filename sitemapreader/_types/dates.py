@@ -100,9 +100,8 @@ def parse_last_modified(text: str) -> datetime | None:
 
     Builds that can be repeated give all files the date 1 or 315532801 (1980), in each version.
     """
-    moment = _parse_date(text) or parse_http_date(
-        text
-    )  # the latter takes the year 0001 for 2001
+    # the latter takes the year 0001 for 2001
+    moment = _parse_date(text) or parse_http_date(text)
     if moment is None or moment.year < FIRST_YEAR:
         return None
     return moment
@@ -136,9 +135,8 @@ def _match_date(text: str) -> re.Match[str] | None:
 
 def _unfold(text: str) -> str:
     """Remove the comments and line folds of RFC 822 (section 3.4)."""
-    while (
-        "(" in text and (rest := _MAIL_COMMENT.sub(" ", text)) != text
-    ):  # comments may be nested
+    # comments may be nested
+    while "(" in text and (rest := _MAIL_COMMENT.sub(" ", text)) != text:
         text = rest
     return _FOLDS.sub(" ", text).strip(_XML_BLANKS)
 
@@ -147,9 +145,8 @@ def _make_moment(
     year: str, month: str, day: str, zone: str, fraction: str = "", **clock: str
 ) -> datetime:
     number = int(year)
-    if (
-        len(year) == 2
-    ):  # RFC 2822, section 4.3: below 50 in this century, else in the last
+    # RFC 2822, section 4.3: below 50 in this century, else in the last
+    if len(year) == 2:
         number += 2000 if number < 50 else 1900
     if month.isalpha():
         month_number = _MONTHS.index(month.lower()) + 1
@@ -159,20 +156,15 @@ def _make_moment(
         int(clock[name] or 0) for name in ("hour", "minute", "second")
     )
     microsecond = int(fraction[:6].ljust(6, "0"))
-    is_end = (hour, minute, second, microsecond) == (
-        24,
-        0,
-        0,
-        0,
-    )  # ISO 8601: of the day
+    # ISO 8601: 24:00 is the end of the day
+    is_end = (hour, minute, second, microsecond) == (24, 0, 0, 0)
     if second == 60:  # a leap second, which datetime does not know
         second = 59
     times = 0 if is_end else hour, minute, second, microsecond
     moment = datetime(number, month_number, int(day or 1), *times, tzinfo=_offset(zone))
     moment += _DAY * is_end
-    moment.astimezone(
-        UTC
-    )  # year 1 east of Greenwich: would fail in the hands of the caller
+    # year 1 east of Greenwich: would fail in the hands of the caller
+    moment.astimezone(UTC)
     return moment
 
 

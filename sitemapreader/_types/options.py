@@ -157,9 +157,8 @@ _NOT_IN_HEADERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def _proxy(_: object, field: attrs.Attribute[str | None], value: str | None) -> None:
-    if value is not None and not _PROXY.fullmatch(
-        value
-    ):  # which may have a password in it
+    # which may have a password in it
+    if value is not None and not _PROXY.fullmatch(value):
         raise ValueError(
             f"`{field.name}` must be the URL of an HTTP proxy, such as 'http://proxy.example:3128'"
         )

@@ -308,10 +308,8 @@ def _parse_cached(url: str) -> URL | None:
         parsed = URL(url)
         parsed.raw_host  # noqa: B018 (parsed on first use, where a bad IDN host raises)
         parsed.port  # noqa: B018
-    except (
-        ValueError,
-        IndexError,
-    ):  # of `https://[@/` yarl takes the first letter of no host
+    except (ValueError, IndexError):
+        # of `https://[@/` yarl takes the first letter of no host
         return None
     host = parsed.raw_host
     # No name and no public address has a "%"; the parser would keep it in several spellings.
@@ -463,9 +461,8 @@ def read_loc(text: str, base: str) -> tuple[str, list[IssueCode]]:
         return "", [IssueCode.UNSUPPORTED_SCHEME]
     if not has_web_scheme(base):
         return "", [IssueCode.MISSING_BASE]
-    if (
-        error := find_url_error(url) if url else IssueCode.MALFORMED
-    ):  # the fault may be the base's
+    # the fault may be the base's
+    if error := find_url_error(url) if url else IssueCode.MALFORMED:
         return "", [error]
     return url or "", [IssueCode.RELATIVE_LOC, *(codes or url_warnings(url or ""))]
 

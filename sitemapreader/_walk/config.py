@@ -237,9 +237,8 @@ _INSTEAD = {
 def refuse_unknown(function: str, names: Iterable[str]) -> None:
     """Raise TypeError for unknown arguments, with the names to write instead."""
     for name in names:
-        others = WalkArguments.__annotations__.keys() - {
-            name
-        }  # which this function has not
+        # which this function has not
+        others = WalkArguments.__annotations__.keys() - {name}
         hint = suggest(name, others, " see its documentation")
         if name in _INSTEAD:
             hint = f" write {_INSTEAD[name]}"
@@ -449,9 +448,8 @@ def make_config(
         arguments["sitemaps"] = (path, *arguments.get("sitemaps", ()))
         url = None
     known, used = find_settings(fetcher, limits, options)
-    if (
-        arguments.get("revisit") is not None
-    ):  # what fails is due again later: `schedule.pause`
+    # what fails is due again later: `schedule.pause`
+    if arguments.get("revisit") is not None:
         used = attrs.evolve(
             used,
             max_attempts=1,

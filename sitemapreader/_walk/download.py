@@ -127,9 +127,8 @@ async def read_chunks(
         around = getattr(response, "bytes_around", 0) - counted
         document.bytes_raw += around
         budget.count_bytes(around)
-        if close := getattr(
-            chunks, "aclose", None
-        ):  # a generator that is left must be closed
+        # a generator that is left must be closed
+        if close := getattr(chunks, "aclose", None):
             await close()
 
 
@@ -344,9 +343,8 @@ def record_answer(document: Document, response: Response) -> None:
     """Record the response, and its number of tries if the fetcher counts them."""
     document.final_url = response.url
     document.http_status = response.status
-    document.tries += getattr(
-        response, "tries", 1
-    )  # to those before a pause of its host
+    # to those before a pause of its host
+    document.tries += getattr(response, "tries", 1)
 
 
 def find_blocking_page(response: Response) -> FetchError | None:

@@ -242,9 +242,8 @@ class Frontier:
         key = url_key(url)
         known = self._jobs.get(key)
         if known is not None and known is not job:
-            if (
-                known.is_started and known.duplicate_of is None
-            ):  # else they lead to each other
+            # else they lead to each other
+            if known.is_started and known.duplicate_of is None:
                 job.duplicate_of = known
                 return True
             known.duplicate_of = job

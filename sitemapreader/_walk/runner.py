@@ -132,9 +132,8 @@ class WalkRunner:
             await self._add_roots(entries)
         failures = []
         for entry in entries:
-            if (
-                not self._config.reads
-            ):  # the next one is requested if this one is no sitemap
+            # the next one is requested if this one is no sitemap
+            if not self._config.reads:
                 self.frontier.add_root(entry)
             job = self.frontier.find(entry.loc)
             if job is not None and await job.wait_until_known():
@@ -269,9 +268,8 @@ class WalkRunner:
         asked = (
             each.final_url for each in report.documents if each.role is not Role.SITEMAP
         )
-        homes = {
-            host_of(url or "").removeprefix("www.") for url in asked
-        }  # where it has moved
+        # where it has moved
+        homes = {host_of(url or "").removeprefix("www.") for url in asked}
         for plain, host in report.tally.hosts.items():
             if report.tally.home and plain not in homes:
                 said = f"all URLs are on {host}"

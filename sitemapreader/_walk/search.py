@@ -343,9 +343,8 @@ class SiteSearch:
                 )
             except FetchError as error:
                 document.add_error(error)
-                is_missed = not (
-                    self._empty and error.is_absent
-                )  # else the site has a sitemap
+                # else the site has a sitemap
+                is_missed = not (self._empty and error.is_absent)
                 if is_missed:
                     await context.report_issue(
                         issue_from_error(error, document), document
@@ -399,9 +398,8 @@ def list_probes(site: str, paths: Sequence[str]) -> Iterator[list[str]]:
     if not (origin := origin_of(site)):
         return
     own, _, last = write_target(site).partition("?")[0].rpartition("/")
-    if (
-        last and "." not in last
-    ):  # `/blog` is a folder, like `/blog/`; `/index.html` is none
+    # `/blog` is a folder, like `/blog/`; `/index.html` is none
+    if last and "." not in last:
         own = f"{own}/{last}"
     listed: set[str] = set()
     for path in dict.fromkeys((f"{own}/", "/")):

@@ -113,9 +113,8 @@ class Visit:
             context.breaker.note_guess(document.url)
         # Not of this visit, which must leave no circle: see `Frontier.end`.
         check = partial(walk.rules.check_redirect, job.entry, job.referrers)
-        breaker = (
-            context.breaker if config.reads else None
-        )  # a search tries few documents
+        # a search tries few documents
+        breaker = context.breaker if config.reads else None
         self._open = partial(
             open_document, context, document.url, check_redirect=check, breaker=breaker
         )
@@ -391,9 +390,8 @@ class Visit:
     async def _close(self) -> tuple[Status, str]:
         """Deliver the reader's entries, and only then report the fault."""
         document = self.document
-        for issue in getattr(
-            self._response, "issues", ()
-        ):  # all of them: the body has ended
+        # all of them: the body has ended
+        for issue in getattr(self._response, "issues", ()):
             issue.sitemap = document.url
             await self._context.report_issue(issue, document)
         if self._reader is not None:
@@ -439,9 +437,8 @@ class Visit:
                 ]
             if not await self._handle_events(events):
                 return
-            if (
-                events or number > _SMALL_STEPS
-            ):  # else small documents would overtake one another
+            # else small documents would overtake one another
+            if events or number > _SMALL_STEPS:
                 await self._context.loop_share.yield_if_due()
         if self._suspects and self._config.follow is not None:
             await self._offer_suspects(self._config.follow)

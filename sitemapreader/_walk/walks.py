@@ -231,9 +231,8 @@ class Walk(TaskStream[Batch]):
     async def _run(self) -> None:
         try:
             await contain(self._begin)
-        except (
-            Exception
-        ):  # a bug, or what a function of the caller raised: it is not complete
+        except Exception:
+            # a bug, or what a function of the caller raised: it is not complete
             self.report.note_fault()
             raise
         finally:
@@ -264,9 +263,8 @@ class Walk(TaskStream[Batch]):
                 responses=self._memory,
                 files=config.files,
             )
-            self._lent.callback(
-                context.client.end_trust
-            )  # the consumer may still fetch
+            # the consumer may still fetch
+            self._lent.callback(context.client.end_trust)
             named = (
                 {*config.named, *config.logins} - config.files if config.trusted else ()
             )
@@ -289,9 +287,8 @@ class Walk(TaskStream[Batch]):
             issue = make_issue(IssueCode.STATE_REPLACED, value=resumption.replaced)
             await context.report_issue(issue)
         await runner.run(resumption)
-        if (
-            context.budget.exhausted is IssueCode.BUDGET_URLS
-        ):  # the next walk resumes this one
+        # the next walk resumes this one
+        if context.budget.exhausted is IssueCode.BUDGET_URLS:
             await memory.stop()
             return
         end = WalkEnd(
@@ -345,9 +342,8 @@ class Walk(TaskStream[Batch]):
 
     async def _close(self) -> None:
         await self._lent.aclose()
-        if isinstance(
-            self.items, GeneratorType
-        ):  # a loop over pages that are gone was left
+        # a loop over pages that are gone was left
+        if isinstance(self.items, GeneratorType):
             self.items.close()
         await self._memory.close()
 

@@ -115,10 +115,11 @@ class Need(StrEnum):
         return member
 
     ROBOTS = "robots", "a readable robots.txt"
+    # the Sitemap lines of its robots.txt are followed
     SITE = (
         "site",
         "the URL of a site",
-    )  # the Sitemap lines of its robots.txt are followed
+    )
     FETCH = "fetch", "responses of a server"  # a folder has none
     COMPLETE = "complete", "a complete walk"
     KNOWN = "urls", "`--urls`"

@@ -164,9 +164,8 @@ class StateFile:
         self.users.discard(user)
         if not self.users:
             for key in [key for key, file in _OPEN.items() if file is self]:
-                del _OPEN[
-                    key
-                ]  # by itself: the working directory may be another one now
+                # by itself: the working directory may be another one now
+                del _OPEN[key]
             self.close()
 
     async def ask(self, query: Callable[[Connection], T]) -> T:
@@ -214,9 +213,8 @@ class StateFile:
     def close(self) -> None:
         """Close the file and release its lock."""
         with suppress(sqlite3.Error):  # what was committed is in the file
-            if (
-                not self.connection.in_transaction
-            ):  # the room of what was merged is given back
+            # the room of what was merged is given back
+            if not self.connection.in_transaction:
                 self.connection.executescript(
                     f"PRAGMA incremental_vacuum({_FREED_PAGES})"
                 )
@@ -348,9 +346,8 @@ def _lock_state(path: Path) -> Connection:
     if not os.path.lexists(lock_path):
         _create(lock_path)
     found = lock_path.lstat()
-    if (
-        not stat.S_ISREG(found.st_mode) or found.st_size
-    ):  # nothing is ever written to it
+    # nothing is ever written to it
+    if not stat.S_ISREG(found.st_mode) or found.st_size:
         raise StateError(
             path, f"{lock_path.name} beside it is not a lock of this program: remove it"
         )
@@ -395,9 +392,8 @@ def _open_checked(path: Path) -> Connection:
     )
     try:
         if not _check_file(connection, path):
-            _create_tables(
-                connection
-            )  # before there is a log: the file itself says whose it is
+            # before there is a log: the file itself says whose it is
+            _create_tables(connection)
         connection.create_function("inflate", 1, _inflate)
         # Once: SQLite prepares all statements anew when another one takes its place.
         connection.create_function("url_key", 1, url_key, deterministic=True)

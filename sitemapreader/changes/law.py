@@ -305,9 +305,8 @@ def reconcile(db: sqlite3.Connection, run: Run, end: WalkEnd) -> Findings | None
     db.executemany("INSERT INTO reachable VALUES (?, ?)", end.listed.items())
     db.execute(_NAMED_BEFORE, values)
     _execute(db, "name.sql", values)
-    if (
-        run.saves and not run.is_new
-    ):  # the first walk has nothing to compare: the next one merges
+    # the first walk has nothing to compare: the next one merges
+    if run.saves and not run.is_new:
         merge(db, run.site)
     # A document that failed and was never read may name any other.
     unknown = (

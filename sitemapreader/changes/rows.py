@@ -50,39 +50,46 @@ def as_moment(seconds: float) -> datetime:
 
 @attrs.frozen
 class Run:
-    """A walk over a site."""
+    """A walk over a site, in the state.
 
-    name: str  # of the site
-    saves: bool = False  # it has `changes`, and so saves the URLs that documents list
-    confirm_after: int = 0  # as in `State`, in nanoseconds
-    distrust_after: int = 0  # the same
+    Attributes:
+        name: name of the site.
+        saves: whether it has `changes`, and so saves the URLs that documents list.
+        confirm_after, distrust_after: as in `State`, in nanoseconds.
+        is_unique: whether each URL is delivered once.
+        site: number of the site; 0 until the walk begins, as all numbers below.
+        id: number of the walk, which is the time when it began, in nanoseconds.
+        stamp: `id`, or the time when the walk was resumed: the date of all that it sees.
+        last: the walk before it.
+        is_resumed: whether it goes on with a walk that was stopped.
+        is_new: whether the state has no URL of the site, so that every entry is new.
+        looked: the last walk before it that knew all documents.
+        looks: `read_run` and `confirmed_run` of the place that names documents.
+        unverified: documents that are read in full, by keys of URLs.
+        ranks: key of a URL -> when it was answered.
+        chosen: documents that are due, by keys of URLs, if only those are requested.
+        idle: documents that are neither due nor read for the sitemaps that they list.
+        kept: the oldest walk of which it uses an answer; 0 if it has requested all.
+    """
+
+    name: str
+    saves: bool = False
+    confirm_after: int = 0
+    distrust_after: int = 0
     is_unique: bool = False
-    site: int = 0  # until it begins, as all below
+    site: int = 0
     id: int = 0
-    stamp: int = 0  # `id`, or when it was resumed: what it sees is dated by it
-    last: int = 0  # the run before it
+    stamp: int = 0
+    last: int = 0
     is_resumed: bool = False
-    is_new: bool = False  # the state has no URL of the site: every entry is new
-    looked: int = 0  # the last run before it that knew all documents
-    looks: tuple[int, int] = (
-        0,
-        0,
-    )  # of what names documents, `read_run` and `confirmed_run`
-    unverified: frozenset[str] = (
-        frozenset()
-    )  # documents that are read in full, by keys of URLs
-    ranks: Mapping[str, float] = attrs.field(
-        factory=dict
-    )  # key of a URL -> when it was answered
-    chosen: frozenset[str] | None = (
-        None  # what is due, by keys of URLs, if only that is asked for
-    )
-    idle: frozenset[str] = (
-        frozenset()
-    )  # not due, and not to be read for what they list either
-    kept: int = (
-        0  # the oldest run of which it uses an answer; 0 if it has asked for all
-    )
+    is_new: bool = False
+    looked: int = 0
+    looks: tuple[int, int] = (0, 0)
+    unverified: frozenset[str] = frozenset()
+    ranks: Mapping[str, float] = attrs.field(factory=dict)
+    chosen: frozenset[str] | None = None
+    idle: frozenset[str] = frozenset()
+    kept: int = 0
 
 
 @attrs.frozen

@@ -205,9 +205,8 @@ def _find_turns(
         moments | {"names": json.dumps([*names])} | values,
     )
     return [
-        PlannedDocument(
-            url, site, due, math.sqrt(abs(waiting or 0)) / 2, *rest
-        )  # damaged rates
+        # damaged rates
+        PlannedDocument(url, site, due, math.sqrt(abs(waiting or 0)) / 2, *rest)
         for url, site, due, waiting, *rest in rows
     ]
 

@@ -150,9 +150,8 @@ class StateWriter:
             run = attrs.evolve(run, unverified=unverified)
         if revisit is not None:
             return schedule.choose(db, run, revisit, now)
-        db.execute(
-            "DELETE FROM kept WHERE site = ?", (site,)
-        )  # what it is answered now is newer
+        # what it is answered now is newer
+        db.execute("DELETE FROM kept WHERE site = ?", (site,))
         if stopped != 0:
             return run
         # The last one did not come to its end: begin with what was read longest ago.
@@ -221,9 +220,8 @@ class StateWriter:
         Return what is missing, as `law.reconcile` does.
         """
         await self._channel.wait_until_dry()
-        if (
-            self.run.chosen and not self.run.is_resumed
-        ):  # else it may have been asked before
+        # else it may have been asked before
+        if self.run.chosen and not self.run.is_resumed:
             # What is not named or not wanted any more rests as if it had failed.
             for url in self.run.chosen:
                 self.askings.setdefault(

@@ -437,9 +437,8 @@ class DocumentTracker:
             }
         if body is not None and status in _READ_STATUSES:
             children = self._children
-            if (
-                evidence is not Evidence.FULL
-            ):  # children behind the error are still listed
+            # children behind the error are still listed
+            if evidence is not Evidence.FULL:
                 children = list({**dict(row.child_list), **dict(children)}.items())
             is_news = document.listed > 0 and run.saves and not self._has_old
             found |= {

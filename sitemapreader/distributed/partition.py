@@ -127,9 +127,8 @@ class Attempt:
             self.memory = f"the earlier state cannot be used: {error}"
         now = datetime.now(UTC)
         sites = read_partition_hosts(storage, run, partition)
-        self.rows = {
-            site: rows[site] for site in sites if site in rows
-        }  # others left the list
+        # others left the list
+        self.rows = {site: rows[site] for site in sites if site in rows}
         self.due = [site for site in sites if run.retry or is_due(rows.get(site), now)]
         self.due.sort(
             key=lambda site: -(rows[site]["seconds"] if site in rows else 0.0)
@@ -219,9 +218,8 @@ def make_row(outcome: Row, before: Row | None, partition: int, now: datetime) ->
     else:
         failures = 0
     asked = (outcome["retry_after"] or 0.0) / timedelta(days=1).total_seconds()
-    failed = (
-        2 ** (failures - 1) if failures > 1 else 0
-    )  # the first may be a moment's: one run
+    # the first may be a moment's: one run
+    failed = 2 ** (failures - 1) if failures > 1 else 0
     days = min(
         max(asked, failed, NO_SITEMAP_DAYS if status == "none" else 0), MAX_WAIT_DAYS
     )

@@ -192,9 +192,8 @@ class HttpResponse:
 
     async def _next_piece(self) -> bytes:
         """Return the next bytes, b"" at the end; a failure comes after all that arrived."""
-        while not (
-            piece := self._answer.take_buffered()
-        ):  # a small body is there with its headers
+        # a small body is there with its headers
+        while not (piece := self._answer.take_buffered()):
             if self._failure is not None:
                 raise self._failure
             reading = self._answer.read_piece()

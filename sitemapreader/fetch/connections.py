@@ -100,9 +100,8 @@ class ChunkMerger:
                 position += len(piece)
             if position == len(data):
                 break
-            if small := _SMALL_CHUNKS.match(
-                data, position
-            ):  # six times as fast as one by one
+            # six times as fast as one by one
+            if small := _SMALL_CHUNKS.match(data, position):
                 chunks = _ONE_SMALL_CHUNK.findall(data, position, small.end())
                 pieces += [each[_SMALL_HEAD_BYTES:] for each in chunks]
                 position = small.end()
@@ -215,9 +214,8 @@ class OneAnswer(ResponseHandler):
         if not data and self._body is None:
             return
         if data and self._body is not None and self._body.is_eof():
-            self._parser = (
-                None  # aiohttp keeps apart what comes now, and the connection no longer
-            )
+            # aiohttp keeps apart what comes now, and the connection no longer
+            self._parser = None
             super().data_received(data)
             # A server may say 408 to a connection that is idle for long: that is in order.
             self.has_surplus = not _TIMED_OUT.match(self._tail)

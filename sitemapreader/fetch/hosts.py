@@ -170,9 +170,8 @@ class Host:
 
         `check` gets the seconds that are left before each wait, and after it; it may raise.
         """
-        check(
-            self._find_wait()
-        )  # at once: who has more patience may be first, and hold a slot
+        # at once: who has more patience may be first, and hold a slot
+        check(self._find_wait())
         await self.admit(slot)
         async with self._gate if self.rate[1] else nullcontext():
             check(wait := self._find_wait())

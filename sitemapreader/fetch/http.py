@@ -321,9 +321,8 @@ class Exchange:
                 held.callback(slot.release)
                 await self._acquire(slot, chain)
                 answer = await self._request(chain)
-                held.callback(
-                    answer.close
-                )  # unread: the body of a redirect can be endless
+                # unread: the body of a redirect can be endless
+                held.callback(answer.close)
                 location = self._find_redirect(answer, chain)
                 if location is None:
                     response = HttpResponse(
@@ -349,9 +348,8 @@ class Exchange:
             self._route = route = await self._wait(
                 fetcher.session.find_route(place, trust), place
             )
-            if (
-                route.answers
-            ):  # one address stands for all names of a server: the first in order
+            # one address stands for all names of a server: the first in order
+            if route.answers:
                 await fetcher.addresses[
                     min(each["host"] for each in route.answers)
                 ].admit(slot)

@@ -246,9 +246,8 @@ class MemoryFetcher:
             response = StoredResponse(url, page)
         asked = {n.lower(): text for n, text in (headers or {}).items()}
         told = response.headers
-        by_tag = (
-            "if-none-match" in asked
-        )  # RFC 9110, section 13.2.2: then the date does not count
+        # RFC 9110, section 13.2.2: then the date does not count
+        by_tag = "if-none-match" in asked
         known = asked.get("if-none-match" if by_tag else "if-modified-since")
         if known is not None and known == told.get(
             "etag" if by_tag else "last-modified"

@@ -115,9 +115,8 @@ def _describe_exception(error: Exception) -> str:
         if cause.strerror:
             return cause.strerror.lower()
     said = str(getattr(cause.__cause__ or cause, "message", "") or cause)
-    return (
-        said.removeprefix("400, message:") or type(cause).__name__
-    )  # which no server has sent
+    # which no server has sent
+    return said.removeprefix("400, message:") or type(cause).__name__
 
 
 class Answer(aiohttp.ClientResponse):
@@ -253,9 +252,8 @@ class HttpSession:
         """
         identity = self._options.identity
         while True:
-            if (
-                identity is not None
-            ):  # in the loop, because a nonce may be sent only once
+            # in the loop, because a nonce may be sent only once
+            if identity is not None:
                 headers.update(identity.sign(route.target.url))
             try:
                 response = await self._open().get(

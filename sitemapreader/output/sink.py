@@ -140,9 +140,8 @@ class Output:
         if self._temporary is None or self._path is None:
             return []
         os.fsync(self.descriptor)  # the content must be on the disk before the name
-        if (
-            os.name == "nt"
-        ):  # which renames no open file; elsewhere the lock lasts until the end
+        # which renames no open file; elsewhere the lock lasts until the end
+        if os.name == "nt":
             self._close()
         return [(self._temporary, self._path)]
 
@@ -226,9 +225,8 @@ class Output:
 
     def _open_temporary(self, path: Path, mode: int = 0o666) -> None:
         """Open a new file beside `path`, with the rights of `mode` less the umask."""
-        self._path = path = (
-            path.resolve()
-        )  # a link stays one; that of a pipe leads nowhere
+        # a link stays one; that of a pipe leads nowhere
+        self._path = path = path.resolve()
         name = os.fsdecode(os.fsencode(path.name)[:_NAME_BYTES])
         temporary = path.with_name(f"{name}{_PART_SUFFIX}")
         if os.path.lexists(temporary):

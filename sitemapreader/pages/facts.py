@@ -246,9 +246,8 @@ def _read_robots(header: str, head: Head, lines: Lines) -> dict[str, frozenset[s
         for match in _DIRECTIVE.finditer(text[:MAX_ROBOTS_CHARS].lower()):
             name = match[1]
             value = match[3].strip()
-            if (
-                match[2] and name not in _VALUED
-            ):  # a crawler's name, up to the end of the line
+            # a crawler's name, up to the end of the line
+            if match[2] and name not in _VALUED:
                 bot, name, value = name, value.partition(" ")[0], ""  # noqa: PLW2901
             if name:
                 if name in _VALUED:

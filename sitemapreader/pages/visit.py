@@ -200,9 +200,8 @@ class _Visits:
             async with asyncio.timeout_at(self._pages.until):
                 visit = await self._ask(url, is_again=before is not None)
         except TimeoutError:
-            if (
-                before is not None and before.facts is not None
-            ):  # slow, which nothing confirms
+            # slow, which nothing confirms
+            if before is not None and before.facts is not None:
                 return attrs.evolve(before, seconds=None)
             return PageVisit(url, url, not_judged=NotJudged.TIME)
         has_failed = visit.status is None or visit.status >= 500

@@ -101,9 +101,8 @@ class Outbox:
         """Return the waiting URLs, and their last change."""
         found: dict[str, str] = {}
         for line in self._find_file(origin).read_text("utf-8").splitlines():
-            with suppress(
-                ValueError
-            ):  # a line that was cut; the state still has its URL
+            # a line that was cut; the state still has its URL
+            with suppress(ValueError):
                 url, change = json.loads(line)
                 found[url] = change
         return found
@@ -329,9 +328,8 @@ async def submit_changes(
     agent = {"User-Agent": options.user_agent}
     hosts = arguments.get("hosts", "site")
     if hosts == "site":
-        await asyncio.to_thread(
-            site_of, host_of(site)
-        )  # loads a list, which takes 0.1 s
+        # loads a list, which takes 0.1 s
+        await asyncio.to_thread(site_of, host_of(site))
     with TemporaryDirectory(prefix="sitemapreader-") as folder:
         if dry_run is None:
             path = Path(state)

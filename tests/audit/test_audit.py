@@ -716,12 +716,13 @@ def test_a_folder_is_named_by_its_files(
         ("url-uppercase", f"{folder}/s.xml", 2, f"{HOST}/s.xml"),
         ("url-session-id", f"{folder}/s.xml", 4, f"{HOST}/s.xml"),
         ("url-fragment", f"{folder}/s.xml", 5, f"{HOST}/s.xml"),
+        # compressed: no lines
         (
             "url-fragment",
             f"{folder}/z.xml.gz",
             1,
             f"{HOST}/z.xml.gz",
-        ),  # compressed: no lines
+        ),
     }
     assert f"{HOST}/Long in site built/öffentlich/s.xml, line 2" in text
     assert f"{HOST}/c#3 in site built/öffentlich/s.xml, line 5" in text

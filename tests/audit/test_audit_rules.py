@@ -704,10 +704,11 @@ def test_the_gravest_hit_makes_the_severity(trial: RuleTrial) -> None:
 @pytest.mark.parametrize(
     ("robots", "found"),
     [
+        # no sitemap can be read either
         (
             "User-agent: *\nDisallow: /*",
             ["robots-blocks-site"],
-        ),  # no sitemap can be read either
+        ),
         (
             "User-agent: Googlebot\nDisallow: /",
             ["robots-blocks-site", "robots-blocked-sitemap"],

@@ -61,9 +61,8 @@ def list_commands(page: Path) -> list[tuple[str, str]]:
 def run_command(command: str, folder: Path, server: str) -> str:
     """Run a command of the console; return what it prints."""
     line = command.replace(pages.SITE, server)
-    line = line.replace(
-        "python -m sitemapreader", "sitemapreader"
-    )  # the program, started faster
+    # the program, started faster
+    line = line.replace("python -m sitemapreader", "sitemapreader")
     line = re.sub(r"(^|[|&;] *|\bdo )python ", rf"\1{sys.executable} ", line)
     return pages.check(commands.run_shell(line, folder, "bash")).replace(
         server, pages.SITE
@@ -94,9 +93,8 @@ def server() -> Iterator[str]:
     site: dict[str, bytes] = {}
     for path in folder.rglob("*.*"):
         data = path.read_bytes()
-        data = (
-            gzip.decompress(data) if path.suffix == ".gz" else data
-        )  # content decides
+        # content decides
+        data = gzip.decompress(data) if path.suffix == ".gz" else data
         listed = re.findall(rf"{pages.SITE}(/[^<\s\"?]*)", unquote(data.decode()))
         site = dict.fromkeys(listed, b"<!doctype html><title>A page</title>") | site
         name = path.relative_to(folder).as_posix()

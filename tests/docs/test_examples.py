@@ -99,9 +99,8 @@ def test_rag_index(site: tuple[dict[str, Any], str], tmp_path: Path) -> None:
     pages, base = site
 
     path = tmp_path / "index.db"
-    program = runpy.run_path(
-        str(FOLDER / "rag_index.py")
-    )  # imports more than a second takes
+    # imports more than a second takes
+    program = runpy.run_path(str(FOLDER / "rag_index.py"))
 
     def update(**changed: Any) -> None:
         pages.update(make_site(**changed))

@@ -97,9 +97,8 @@ async def test_a_closed_fetcher_says_so(server: FaultServer) -> None:
 async def test_cookies_are_not_kept(server: FaultServer) -> None:
     """One document's cookies do not go along with the next request."""
     cookie = head("200 OK", "Set-Cookie: a=b; Path=/", length=0)
-    base = server.base.replace(
-        "127.0.0.1", "localhost"
-    )  # of an address, no jar keeps cookies
+    # of an address, no jar keeps cookies
+    base = server.base.replace("127.0.0.1", "localhost")
     async with HttpFetcher() as fetcher:
         fetcher.trust(base)
         with pytest.MonkeyPatch.context() as patch:

@@ -91,16 +91,16 @@ def test_the_site_of_testdata(
         "begun": NOW.isoformat(),
         "source": "site",
     }
+    # of a hundred alike
     facts |= {
         "passed": facts.passed[:2],
         "not_run": facts.not_run[:2],
-    }  # of a hundred alike
+    }
     for suffix in REPORT_SUFFIXES.keys() - {".txt", ".htm"}:
         form = REPORT_SUFFIXES[suffix]
         text = format_audit(form, audit, Severity.INFO, title="Every format")
-        text = re.sub(
-            r"(?s)(<(style|script)\b).*?</\2>|'sha256-[^']+'", r"\1", text
-        )  # assets
+        # assets
+        text = re.sub(r"(?s)(<(style|script)\b).*?</\2>|'sha256-[^']+'", r"\1", text)
         text = text.replace(str(SITE), "testdata/site")
         check_golden(f"site{suffix}", text, regenerate=regenerate)
 

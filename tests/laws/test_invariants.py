@@ -177,9 +177,8 @@ def test_the_protocol_s_limit_has_its_place(layers: int) -> None:
 def test_damage_behind_a_limit(layers: int) -> None:
     """What is damaged behind the limit of bytes is not looked at, in any pieces (law 5)."""
     plain = make_long_document()[:400]
-    stored = (
-        b"\0" + struct.pack("<HH", len(plain), len(plain) ^ 0xFFFF) + plain
-    )  # RFC 1951, 3.2.4
+    # RFC 1951, 3.2.4
+    stored = b"\0" + struct.pack("<HH", len(plain), len(plain) ^ 0xFFFF) + plain
     body = b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + stored + b"\xff" * 40
     if layers > 1:
         body = gzip.compress(body, 1, mtime=0)

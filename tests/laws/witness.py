@@ -55,11 +55,12 @@ _SPACES = dict.fromkeys(map(ord, "\t\r\n"), " ")
 def unseen(urls: Iterable[str], data: bytes, url: str) -> set[str]:
     """Return those of the URLs that no text in a document gives, relative to `url` or to a base."""
     left = set(urls)
+    # of a text that one of them may come from
     ends = {
         "",
         *"./?#;",
         *(text[-1:] for text in left),
-    }  # of a text that one of them may come from
+    }
     for texts in _visible(data):
         left -= texts
         likely = (text for text in texts if text[-1:] in ends)
@@ -117,21 +118,22 @@ def _lines(text: str) -> set[str]:
 
 def _texts(text: str) -> Iterator[set[str]]:
     """Read as markup: what stands between tags, in lines of it, and in attributes."""
+    # one may end a tag
     for visible in {
         text,
         _HIDDEN.sub("", text),
         _HIDDEN.sub(">", text),
-    }:  # one may end a tag
+    }:
         parts = visible.split("<![CDATA[")[1:]
+        # one in another
         sections = (
             *parts,
             *map("<![CDATA[".join, itertools.pairwise(parts)),
-        )  # one in another
+        )
         yield _trimmed([section.partition("]]>")[0] for section in sections])
         literals = (pattern.sub(_escape, visible) for pattern in (_CDATA, _OPEN_CDATA))
-        ended = _SECTION_IN_TAG.sub(
-            r"\1>", visible
-        )  # the tag ends where a section begins in it
+        # the tag ends where a section begins in it
+        ended = _SECTION_IN_TAG.sub(r"\1>", visible)
         cut = _CDATA.sub(lambda section: ">" + _escape(section), visible)
         cut_last = _WHOLE_SECTION_IN_TAG.sub(
             lambda tag: f"{tag[1]}>{_escape(tag, 2)}", visible

@@ -290,10 +290,11 @@ async def test_many_walks_share_a_state(
         ("https://s8.example/0", "2026-01-01"),
         *[f"https://s8.example/{n}" for n in range(2, 20, 2)],
     )
+    # unlisted when all is read
     for told in (
         {"s8.example": (0, 1)},
         {"s7.example": (4, 0)},
-    ):  # unlisted when all is read
+    ):
         clock.now += DAY
         gone: list[str | None] = []
         async with walk_many(

@@ -58,10 +58,11 @@ def test_nothing_is_opened() -> None:
         "socket.getaddrinfo",
         "subprocess.Popen",
     }
+    # feedparser reads the worst of them, in its own process
     feeds = {
         Format.RSS,
         Format.ATOM,
-    }  # feedparser reads the worst of them, in its own process
+    }
     documents = [
         each
         for each in golden.documents()

@@ -158,9 +158,8 @@ def test_hostile_files_cost_little(name: str) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 15_000_000
-    assert is_within(
-        seconds, 10
-    )  # 0.01 to 0.1, and some times more because it is traced
+    # 0.01 to 0.1, and some times more because it is traced
+    assert is_within(seconds, 10)
 
 
 @given(
@@ -328,9 +327,8 @@ def test_the_worst_rules_take_milliseconds(name: str) -> None:
 
     longest = max(filter(is_judged, range(0, MAX_URL_CHARS, 250)), default=0)
     ask = lambda: robots.can_fetch(make_url(longest), "us")  # noqa: E731 (named for the next line)
-    assert is_below(
-        0.02, lambda: least_seconds(ask)
-    )  # 0.2 to 6 ms; without a fence up to 420
+    # 0.2 to 6 ms; without a fence up to 420
+    assert is_below(0.02, lambda: least_seconds(ask))
 
 
 LONG = {

@@ -109,11 +109,12 @@ def test_a_robots_txt(text: str, encoding: str) -> None:
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_a_list_of_sites(encoding: str, tmp_path: Path) -> None:
     """A list of `-i` is read in each encoding that editors and shells write."""
+    # which are not connected to
     names = [
         "http://127.0.4.1",
         "http://127.0.4.2/",
         "https://127.0.4.3",
-    ]  # which are not connected to
+    ]
     text = "\ufeff{}\r\n\ufeff{}  # a comment\n\u200b{}\u200b\n".format(*names)
     (tmp_path / "sites.txt").write_bytes(encode(text, encoding))
     report = tmp_path / "report.jsonl"

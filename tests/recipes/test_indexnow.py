@@ -322,9 +322,8 @@ async def test_a_key_that_is_not_there(
     code, _, shown = await submit(site, db)
     assert (code, str(raised.value) in shown) == (1 if status else 4, True)
     site.pages = good
-    await site.submit(
-        db, submit_all=False
-    )  # it was stopped while it submitted, and goes on
+    # it was stopped while it submitted, and goes on
+    await site.submit(db, submit_all=False)
     assert sorted(site.accepted) == locs
 
 
@@ -499,9 +498,8 @@ async def test_kills(site: Web, tmp_path: Path) -> None:
         )
         code = await asyncio.to_thread(process.wait, 60)
         assert code == (-signal.SIGKILL if number else 0)
-        async with (
-            site.serving
-        ):  # a request of the process that was killed may still be read
+        # a request of the process that was killed may still be read
+        async with site.serving:
             pass
         total, site.on_request = total or killer.events, None
         assert (await submit(site, db, code=SMALL_REQUESTS))[0] == 0

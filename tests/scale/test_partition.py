@@ -333,9 +333,8 @@ def test_a_process_killed_at_any_write_loses_nothing(
     hosts = range(4)
     run = begin(web, tmp_path, hosts, partitions=1)
     words = (str(ROOT), str(number), str(tmp_path), run.folder)
-    assert (
-        run_code(DYING, tmp_path, *words).returncode == -9
-    )  # at its trace, state, rows, commit
+    # at its trace, state, rows, commit
+    assert run_code(DYING, tmp_path, *words).returncode == -9
     assert find_missing(str(tmp_path), run) == [0]
     read_all(tmp_path, run)
     check_first_day(tmp_path, run.folder, 1, hosts)
@@ -393,9 +392,8 @@ def test_pages_are_asked_whether_they_are_gone(
     async def answer(request: Request) -> Response:
         if request.path == "/sitemap.xml":
             return Response(body=urlset(listed, f"http://{request.host}"))
-        is_page = (
-            request.path[1:].isdecimal() and request.path != "/3"
-        )  # 2 is alive, 3 is gone
+        # 2 is alive, 3 is gone
+        is_page = request.path[1:].isdecimal() and request.path != "/3"
         return Response(status=200 if is_page else 404)
 
     with serving(answer) as urls:

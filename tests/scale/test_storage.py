@@ -50,9 +50,8 @@ def s3_bucket() -> Iterator[str]:
         patch.setenv("AWS_SECRET_ACCESS_KEY", "test")
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-        bucket = (
-            f"crawls-{token_hex(4)}"  # moto keeps those of a server that has stopped
-        )
+        # moto keeps those of a server that has stopped
+        bucket = f"crawls-{token_hex(4)}"
         s3fs.S3FileSystem().mkdir(bucket)
         yield f"s3://{bucket}/out"
         s3fs.S3FileSystem.clear_instance_cache()

@@ -47,9 +47,8 @@ def test_one_run_writes_several_files(folder: Path, tmp_path: Path) -> None:
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
     assert json.loads((tmp_path / "r.json").read_text())["facts"]["urls"] == 3
     assert (tmp_path / "d.duckdb").stat().st_size > 0
-    done = run(
-        "audit", str(folder), "-o", "/dev/full/r.html", *files, *few
-    )  # beside its report
+    # beside its report
+    done = run("audit", str(folder), "-o", "/dev/full/r.html", *files, *few)
     assert done.returncode == 1
     assert "cannot write to /dev/full/r.html" in done.stderr
 

@@ -32,9 +32,10 @@ def list_examples(command: Command) -> list[str]:
 
 
 EXAMPLES = [
+    # a cluster takes seconds
     pytest.param(
         line, id=f"{name}-{number}", marks=[pytest.mark.slow] * (name == "scale")
-    )  # a cluster takes seconds
+    )
     for name, command in COMMANDS.items()
     for number, line in enumerate(list_examples(command))
 ]

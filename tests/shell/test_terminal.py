@@ -192,9 +192,8 @@ def test_a_password_that_is_not_given() -> None:
         process,
     ):
         terminal.watch(until="Password")
-        for _ in range(
-            30
-        ):  # one that comes just before the read waits for the next key
+        # one that comes just before the read waits for the next key
+        for _ in range(30):
             process.send_signal(signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(2)

@@ -236,9 +236,8 @@ async def cancel_all(*sites: str, every: bool) -> tuple[int, list[str]]:
     scenarios = make_scenarios(*sites)
     for scenario in scenarios.values():
         await scenario()
-    loop.set_debug(
-        False
-    )  # it costs more than the scenarios, and has seen all of them once
+    # it costs more than the scenarios, and has seen all of them once
+    loop.set_debug(False)
     gc.freeze()  # collections look for what comes from now on
     await asyncio.sleep(0.05)
     files = count_files()
@@ -279,6 +278,7 @@ def judge(task: asyncio.Task[Any], *, fired: bool) -> Iterator[str]:
 
 
 async def keeps_files(files: int) -> bool:
+    # a transport closes when the loop comes to it
     for wait in (
         0,
         0,
@@ -286,7 +286,7 @@ async def keeps_files(files: int) -> bool:
         0.01,
         0.1,
         0.5,
-    ):  # a transport closes when the loop comes to it
+    ):
         if count_files() <= files:
             return False
         await asyncio.sleep(wait)

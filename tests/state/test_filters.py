@@ -221,11 +221,12 @@ async def check_sequence(steps: list[Step], *, changes: bool) -> None:
         last = attrs.evolve(
             steps[-1], filters={}, failing=None, follows=None, leaves_after=None
         )
+        # the first `last` may resume an interrupted walk
         for step in [
             *steps,
             last,
             last,
-        ]:  # the first `last` may resume an interrupted walk
+        ]:
             came, walked = await take(step, db, changes=changes)
             given |= came
             if walked is None:

@@ -415,10 +415,11 @@ async def test_a_robots_txt_that_names_nothing_for_a_day(
     served: Pages = {ROBOTS: f"Sitemap: {ONE}\n".encode(), ONE: urlset(*pages(1, 2, 3))}
     assert await told.walk(served) == []
     assert await told.walk(served | {ROBOTS: robots}) == []
+    # where it is unreachable, nothing is missing
     assert told.walked.report.waiting in (
         0,
         3,
-    )  # where it is unreachable, nothing is missing
+    )
     assert await told.walk(served) == []
     assert told.walked.locs == []
 

@@ -207,9 +207,8 @@ async def test_five_days(tmp_path: Path) -> None:
                 "docs.xml": "complete",
                 "news.xml": "complete",
             },
-            [
-                "s2"
-            ],  # all were read since; what is missing since today may be in the shop's
+            # all were read since; what is missing since today may be in the shop's
+            ["s2"],
             complete=False,
         )
 

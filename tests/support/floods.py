@@ -214,9 +214,8 @@ class Reading:
 
 def read_bomb(name: str) -> Reading:
     """Read a bomb as an event loop would; best in a process of its own, for its memory."""
-    _read(
-        _make_bomb("", " ", name="", mb=0.001)
-    )  # what the first use caches is not the bomb's
+    # what the first use caches is not the bomb's
+    _read(_make_bomb("", " ", name="", mb=0.001))
     return _read(BOMBS[name])
 
 

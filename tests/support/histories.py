@@ -338,9 +338,8 @@ class Site:
             self._lie_for_days()
             return
         what = choose.random()
-        if (
-            what < 0.35 and self.hour - self._grown < 25
-        ):  # some sites are read once a day
+        # some sites are read once a day
+        if what < 0.35 and self.hour - self._grown < 25:
             return  # it would hide a document that no walk has seen: docs/state.md
         if what < 0.2:
             self._lies["robots.txt"] = choose.choice(_ROBOTS_LIES), end
@@ -521,9 +520,8 @@ class Site:
     def _answer_late(self, name: str) -> Any:
         """Return what a cache has kept for hours, with its age."""
         kept = self._served.get(name) or [(self.hour, urlset())]
-        began = (
-            self._lies[name][1] - 96
-        )  # the cache was filled before, and stays as it is
+        # the cache was filled before, and stays as it is
+        began = self._lies[name][1] - 96
         hour, body = max((each for each in kept if each[0] <= began), default=kept[0])
         age = {"age": str(round((self.hour - hour) * HOUR))}
         headers = self._validate(name, body) | age

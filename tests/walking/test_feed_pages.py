@@ -135,10 +135,11 @@ async def test_what_says_that_it_was_deleted(db: Path, *, unique: bool) -> None:
 
     first = ("a", "created"), ("b", "created"), ("never", "deleted"), ("b", "deleted")
     pages[HOME + "all.txt"] = f"{HOME}d\n{HOME}e".encode()
+    # nothing to compare
     assert await come(*first) == (
         dict.fromkeys("abde", Change.NEW),
         [],
-    )  # nothing to compare
+    )
     assert await come(*first, ("d", "deleted")) == ({}, [("b", "deleted")])
     pages[HOME + "all.txt"] = f"{HOME}f".encode()  # e waits for a second day
     both = await come(*first, ("d", "deleted"), ("g", "updated"))

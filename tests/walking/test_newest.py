@@ -302,9 +302,8 @@ def test_a_site_without_dates(tmp_path: Path) -> None:
     assert f"not proven to be the newest: {reason}" in done.stderr
     (tmp_path / "sitemap.xml").rename(tmp_path / "a.xml")
     (tmp_path / "sitemap.xml").write_bytes(index(page("a.xml"), page("missing.xml")))
-    assert (
-        run("newest", str(tmp_path), "-o", str(file)).returncode == 3
-    )  # not everything was read
+    # not everything was read
+    assert run("newest", str(tmp_path), "-o", str(file)).returncode == 3
     assert file.read_text() == "yesterday"
 
 

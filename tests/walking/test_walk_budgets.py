@@ -158,9 +158,8 @@ async def test_nested_children_past_the_documents_are_not_held() -> None:
     (issue,) = [
         each for each in walked.report.issues if each.code == "budget-documents"
     ]
-    assert str(issue.value).startswith(
-        "55 sitemaps skipped: "
-    )  # which come first is chance
+    # which come first is chance
+    assert str(issue.value).startswith("55 sitemaps skipped: ")
     assert sum(walked.report.statuses.values()) == 63
 
 

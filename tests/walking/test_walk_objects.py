@@ -22,9 +22,8 @@ def set_objects_aside() -> None:
 
 def count_objects() -> int:
     """Return how many objects a full pass of the garbage collector goes through."""
-    for _ in range(
-        3
-    ):  # each lets go of tuples whose parts the one before has let go of
+    # each lets go of tuples whose parts the one before has let go of
+    for _ in range(3):
         gc.collect()
     return len(gc.get_objects())
 

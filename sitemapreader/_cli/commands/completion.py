@@ -39,9 +39,8 @@ def run_completion(arguments: argparse.Namespace) -> int:
     shell = arguments.shell
     root = Parser(prog=PROGRAM, add_help=False)
     commands = root.add_subparsers()
-    parsers = [(root, DEFAULT)] * (
-        shell != "zsh"
-    )  # whose script has either commands or arguments
+    # whose script has either commands or arguments
+    parsers = [(root, DEFAULT)] * (shell != "zsh")
     for command in COMMANDS.values():
         said: Any = {"help": command.purpose, "description": command.purpose}
         parsers.append(

@@ -85,9 +85,8 @@ class _UrlPrinter:
         except (ValueError, ModuleNotFoundError) as error:
             raise UsageError(f"--report: {error}") from None
         self._limit: int | None = arguments.limit
-        is_several = arguments.unique and is_for_many(
-            arguments
-        )  # else the walk has seen them
+        # else the walk has seen them
+        is_several = arguments.unique and is_for_many(arguments)
         self._seen = SeenKeys() if is_several else None
         self._sample = arguments.sample and Sample(
             arguments.sample, arguments.seed or 0
@@ -191,9 +190,8 @@ class _UrlPrinter:
             self._summary.told += Counter(each for each in changes if each in _REMOVALS)
         if self._summary.printed == self._limit:
             self._summary.limit_reached = True
-            if (
-                self._run.arguments.state is None
-            ):  # else the walks end, and the state has all
+            # else the walks end, and the state has all
+            if self._run.arguments.state is None:
                 raise _LimitReachedError
 
 

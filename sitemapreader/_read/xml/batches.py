@@ -422,16 +422,14 @@ class XmlReader:
         self._skip += [re.compile(re.escape(mender.closing))] if mender.closing else []
         if mender.opened:
             name = write_name(self.prolog.records)
-            self._skip.append(
-                re.compile(rf"</{name}(?:\s*+>|(?=\s))")
-            )  # blanks may flood it
+            # blanks may flood it
+            self._skip.append(re.compile(rf"</{name}(?:\s*+>|(?=\s))"))
             code = IssueCode.RECORD_TOO_LONG
             line = self._count_lines(start)
             self._stats.drop_record(self._context.events, code, line=line)
             yield self._context.take_events()
-        self._position = max(
-            start, self._pending.rfind("<", start)
-        )  # an end tag, perhaps
+        # an end tag, perhaps
+        self._position = max(start, self._pending.rfind("<", start))
 
     def _has_skipped(self) -> bool:
         """Skip a record that is too long; return whether its end has been reached."""
@@ -451,9 +449,8 @@ class XmlReader:
 @lru_cache(maxsize=64)
 def _start_patterns(prolog: Prolog, limits: Limits) -> PatternReader:
     """Start the reader of the records of all documents that begin alike."""
-    return PatternReader(
-        prolog, TreeReader(prolog, limits), limits
-    )  # learns their looks alone
+    # learns their looks alone
+    return PatternReader(prolog, TreeReader(prolog, limits), limits)
 
 
 def read_whole(
@@ -474,9 +471,8 @@ def read_whole(
     parts, end = _start_patterns(prolog, limits).read(text, start, stats.sitemap)
     if len(parts) != 1 or parts[0][1]:
         return None
-    is_bare = (
-        text[end:].strip(" \t\r\n") == f"</{prolog.root}>"
-    )  # without comments: mostly
+    # without comments: mostly
+    is_bare = text[end:].strip(" \t\r\n") == f"</{prolog.root}>"
     if not (is_bare or is_end(text, end, [prolog.root])):
         return None
     entries = parts[0][0]

@@ -402,9 +402,8 @@ class Mender:
         Outside of all records: because an end tag follows that closes nothing, or the root ends.
         """
         end = closing.start() if closing else len(self._text)
-        if self._text.endswith(
-            "]]>", 0, start - len(SECTION_START)
-        ):  # what goes on was closed
+        # what goes on was closed
+        if self._text.endswith("]]>", 0, start - len(SECTION_START)):
             return False
         if self.opened:
             tag = self._find(write_tag_pattern(self._prolog.records), start)

@@ -99,9 +99,8 @@ class TreeReader:
                     if at:
                         yield []
                     parser.feed(record[at : at + _STEP_CHARS])
-                if (
-                    size > _STEP_CHARS
-                ):  # of what comes in pieces, the end may be kept back
+                # of what comes in pieces, the end may be kept back
+                if size > _STEP_CHARS:
                     parser.feed(_END_TAG)
                     parser.close()
                 repairs.append(codes)
@@ -144,9 +143,8 @@ class TreeReader:
         # A gap is any text: a whole second document with its own DOCTYPE, say. That is refused
         # behind a start tag; the armed parser refuses it regardless.
         parser = DefusedXMLParser(target=object(), forbid_dtd=True)
-        parser.parser.DefaultHandlerExpand = (
-            None  # a call for each piece of text: 8 ms for 60 KB
-        )
+        # a call for each piece of text: 8 ms for 60 KB
+        parser.parser.DefaultHandlerExpand = None
         try:
             parser.feed(f"{start_tag}{text}<r/>")  # the next record
         except (ParseError, ValueError):  # ValueError: what defusedxml refuses, too

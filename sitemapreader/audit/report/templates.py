@@ -52,9 +52,8 @@ def format_audit(
         formats = ", ".join(words.REPORT_FORMATS)
         raise AuditInputError(f"there is no format {name!r}: choose from {formats}")
     if name == "json":
-        return (
-            json.dumps(audit, indent=2) + "\n"
-        )  # ASCII: it may be shown in a terminal
+        # ASCII: it may be shown in a terminal
+        return json.dumps(audit, indent=2) + "\n"
     if name == "sarif":
         return format_sarif(audit)
     findings = audit.findings

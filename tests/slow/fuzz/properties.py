@@ -276,9 +276,8 @@ def is_ambiguous(data: bytes) -> bool:
 
 
 def _without(reading: Reading) -> tuple[object, ...]:
-    misplaced = READ_DIFFERENTLY | {
-        IssueCode.NESTED_ROOT
-    }  # noted with what is read at once
+    # noted with what is read at once
+    misplaced = READ_DIFFERENTLY | {IssueCode.NESTED_ROOT}
     events = [e for e in reading.events if getattr(e, "code", None) not in misplaced]
     counts = {
         code: n for code, n in reading.counts.items() if code not in READ_DIFFERENTLY
@@ -325,9 +324,8 @@ def keeps_what_came_before(case: Case, reading: Reading) -> Iterator[str]:
     whole = list(takewhile(lambda entry: entry.loc not in unclosed, part.entries))
     count = len(whole)
     if part.format != Format.TEXT and IssueCode.TRUNCATED in part.counts:
-        whole = whole[
-            :-1
-        ]  # a record that is cut behind its loc lacks what stands behind it
+        # a record that is cut behind its loc lacks what stands behind it
+        whole = whole[:-1]
     if whole != reading.entries[: len(whole)]:
         yield f"entries before {len(before)} changed: " + first_difference(
             part, reading

@@ -79,9 +79,8 @@ class Fuzzer:
         reading, took_ms = timed(lambda: properties.read(case))
         usual = attrs.evolve(case, block_bytes=BLOCK_BYTES)
         for _ in range(TRIES):
-            if (
-                took_ms > self.max_ms
-            ):  # by itself, or for the small blocks or the machine's load?
+            # by itself, or for the small blocks or the machine's load?
+            if took_ms > self.max_ms:
                 took_ms = min(took_ms, timed(lambda: properties.read(usual))[1])
         self.worst_ms = max(self.worst_ms, took_ms)
         self.entries += len(reading.entries)
