@@ -197,18 +197,19 @@ class State:
     def waiting(self, site: str | None = None) -> Iterator[UnlistedUrl]:
         """Yield the URLs that are missing and wait to be unlisted, with what they wait for."""
         sql = (
-            "SELECT loc, since, document, why, name, asked_at, status, site.id, run"
+            "SELECT loc, since, document, why, name, asked_at, status, site.id, run, days"
             " FROM page JOIN site ON site.id = page.site WHERE NOT is_unlisted"
             " AND (:key IS NULL OR site.name IN (:key, :site)) ORDER BY site.name, loc"
         )
         values = {"key": None if site is None else url_key(site), "site": site}
         with open_reader(self.path) as db:
             waited: dict[tuple[int, float], str] = {}
-            for *row, number, run in db.execute(sql, values):
+            for *row, number, run, days in db.execute(sql, values):
                 since = row[1]
                 name = row[4]
                 if (number, since) not in waited:
-                    waited[number, since] = find_waited(db, number, run, since) or name
+                    found = find_waited(db, number, run, days, since)
+                    waited[number, since] = found or name
                 yield make_unlisted(*row, waits_for=waited[number, since])
 
     def _list_pages(self, what: RemovalKind, site: str | None) -> Iterator[Any]:

@@ -27,8 +27,8 @@ full: all bytes were read; records | missing; a full reading a day  | the same t
   themselves                       |                                |
 claim: a 304, or an unchanged date | stay listed                    | wait: it is read in full
   in its index                     |                                |   within `verify_after`
-part: it was cut, or is damaged    | missing; confirmed when they   | wait for all of the patience
-                                   |   are for all of the patience  |
+part: it was cut, or is damaged    | missing; confirmed when they   | wait for all of the patience,
+                                   |   are for all of the patience  |   each loss anew
 absent: 404, 410, a redirect to    | the same                       | the same
   what names it, another page      |                                |
 none: no answer, or it must not be | stay listed                    | the same
@@ -37,9 +37,10 @@ nothing names it any more          | missing; confirmed by what     | do not wai
                                    |   names documents              |
 ```
 
-The patience is `PATIENCE`, seven days in seven walks. A window (a feed, a change list, a news
-sitemap) lists recent items: what it lacks has left. A record that says that its URL was deleted
-(ResourceSync) is confirmed at once.
+The patience is `_PATIENCE`, seven days in seven walks that are a day apart: a clock that is ahead
+looks like days without a walk. A window (a feed, a change list, a news sitemap) lists recent items:
+what it lacks has left. A record that says that its URL was deleted (ResourceSync) is confirmed at
+once.
 
 A document has four dates, which are numbers of runs: `seen_run`, its last outcome; `read_run`, a
 full reading; `confirmed_run`, the last one that another has confirmed; and `missing_run`, since
@@ -51,17 +52,18 @@ run is as old as the moment before it (recall.sql).
 
 from __future__ import annotations
 
+import json
 import math
 from bisect import bisect_right
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader._types.issues import IssueCode, list_errors
+from sitemapreader._types.issues import IssueCode, excerpt, list_errors
 from sitemapreader._types.models import Format
 from sitemapreader._types.outcomes import ALREADY_READ, SAME_BODY, Status
 from sitemapreader._walk.memory import Findings
-from sitemapreader.changes.database import read_script
+from sitemapreader.changes.database import DamageError, read_script
 from sitemapreader.changes.rows import Run, nanoseconds
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ if TYPE_CHECKING:
     from sitemapreader._walk.memory import WalkEnd
     from sitemapreader.changes.rows import DocumentRow
 
-PATIENCE = timedelta(days=7)
+_PATIENCE = timedelta(days=7)
 """Time to wait for a document that cannot be read: one broken sitemap would otherwise hide
 all that is unlisted on its site for ever."""
 _PATIENCE_RUNS = 7
@@ -132,6 +134,13 @@ _IS_READ = "(document.seen_run >= :run AND document.evidence IN ('full', 'claim'
 IS_INDEX = f"(children > 0 OR format = '{Format.INDEX}')"
 IS_GIVEN_UP = f"(missed >= {_PATIENCE_RUNS} AND missing_run <= :patient)"
 _IS_WAITED_FOR = f"is_named AND NOT ifnull({IS_GIVEN_UP}, FALSE)"
+_PROVES = (
+    f"CASE WHEN {_IS_WAITED_FOR} THEN confirmed_run"
+    f" WHEN is_named AND evidence = 'part' AND NOT {IS_INDEX}"
+    " THEN max(confirmed_run, :patient) END"
+)
+"""SQL: the run up to which a document proves losses; NULL for one that nothing waits for. What a
+list lacks of which a part is read is known a patience later."""
 _NAMED_BEFORE = f"""
     INSERT OR IGNORE INTO reachable WITH RECURSIVE named AS (SELECT url, is_wanted FROM reachable
         UNION SELECT url_key(json_extract(value, '$[0]')), is_wanted FROM named
@@ -209,6 +218,34 @@ def date_outcome(
     return found
 
 
+# -- the patience
+
+
+def read_days(text: str) -> tuple[int, ...]:
+    """Return the runs of the column `days`; raise DamageError."""
+    try:
+        return tuple(int(each) for each in json.loads(text))
+    except (TypeError, ValueError):
+        raise DamageError(f"{excerpt(str(text))} is not a list of runs") from None
+
+
+def add_day(days: tuple[int, ...], run: int, least: int) -> tuple[int, ...]:
+    """Return the last runs that are `least` apart, with another one."""
+    if days and run - days[-1] < least:
+        return days
+    return (*days, run)[-_PATIENCE_RUNS:]
+
+
+def find_patient(run: int, days: tuple[int, ...]) -> int:
+    """Return the run since which the patience with a document or a loss has ended; 0 for none.
+
+    Days without a walk are no days of patience: a clock that is ahead looks like them.
+    """
+    if len(days) < _PATIENCE_RUNS:
+        return 0
+    return min(days[0], run - nanoseconds(_PATIENCE))
+
+
 # -- which documents are read in full
 
 
@@ -221,13 +258,19 @@ def find_losses(db: sqlite3.Connection, site: int) -> list[int]:
     return [lost for (lost,) in db.execute(sql, {"site": site})]
 
 
-def find_waited(db: sqlite3.Connection, site: int, run: int, since: float) -> str:
-    """Return a document that a URL waits for which is missing `since`; "" for none."""
+def find_waited(
+    db: sqlite3.Connection, site: int, run: int, days: str, since: float
+) -> str:
+    """Return a document that a URL waits for which is missing `since`; "" for none.
+
+    `run` and `days` are those of the site.
+    """
     sql = (
-        f"SELECT url FROM document WHERE site = :site AND {_IS_WAITED_FOR}"
-        " AND confirmed_run < :since * 1e9 ORDER BY missing_run IS NULL, confirmed_run LIMIT 1"
+        f"SELECT url FROM document WHERE site = :site AND {_PROVES} < :since * 1e9"
+        " ORDER BY missing_run IS NULL, confirmed_run LIMIT 1"
     )
-    values = {"site": site, "since": since, "patient": run - nanoseconds(PATIENCE)}
+    patient = find_patient(run, read_days(days))
+    values = {"site": site, "since": since, "patient": patient}
     found = db.execute(sql, values).fetchone()
     return found[0] if found else ""
 
@@ -299,7 +342,7 @@ def reconcile(db: sqlite3.Connection, run: Run, end: WalkEnd) -> Findings | None
         # What a run with a clock that is ahead forgets cannot be recalled: so each forgets only
         # what was old for the one before it.
         "before": min(run.id, run.last) - _KNOWN_FOR,
-        "patient": run.stamp - nanoseconds(PATIENCE),
+        "patient": find_patient(run.stamp, run.days),
     }
     db.execute("DELETE FROM reachable")
     db.executemany("INSERT INTO reachable VALUES (?, ?)", end.listed.items())
@@ -334,8 +377,8 @@ def reconcile(db: sqlite3.Connection, run: Run, end: WalkEnd) -> Findings | None
         _execute(db, "forget.sql", values)
         return None
     oldest = (
-        "SELECT min(:confirmed, ifnull(min(confirmed_run), :confirmed)) FROM document"
-        f" WHERE site = :site AND {_IS_WAITED_FOR}"
+        f"SELECT min(:confirmed, ifnull(min({_PROVES}), :confirmed)) FROM document"
+        " WHERE site = :site"
     )
     (values["confirmed"],) = db.execute(oldest, values).fetchone()
     missed, shrunk = _find_missed(db, values)

@@ -1,7 +1,8 @@
 -- A clock was ahead: what the future has seen is as old as the moment before this run. A reading
 -- becomes one of before a loss, so that it proves nothing about it.
-UPDATE site SET read_run = min(read_run, :now - 2), confirmed_run = min(confirmed_run, :now - 2),
-    looked_run = min(looked_run, :now - 2)
+UPDATE site SET run = min(run, :now - 2), read_run = min(read_run, :now - 2), confirmed_run = min(confirmed_run, :now - 2),
+    looked_run = min(looked_run, :now - 2),
+    days = (SELECT json_group_array(value) FROM json_each(days) WHERE value < :now)
 WHERE id = :site;
 
 UPDATE document SET seen_run = min(seen_run, :now - 2), read_run = min(read_run, :now - 2),

@@ -61,8 +61,9 @@ class Run:
         id: number of the walk, which is the time when it began, in nanoseconds.
         stamp: `id`, or the time when the walk was resumed: the date of all that it sees.
         last: the walk before it.
+        days: the last seven walks that are a day apart, this one too.
         is_resumed: whether it goes on with a walk that was stopped.
-        is_new: whether the state has no URL of the site, so that every entry is new.
+        is_new: whether the state knows no URL of the site, so that every entry is new.
         looked: the last walk before it that knew all documents.
         looks: `read_run` and `confirmed_run` of the place that names documents.
         unverified: documents that are read in full, by keys of URLs.
@@ -81,6 +82,7 @@ class Run:
     id: int = 0
     stamp: int = 0
     last: int = 0
+    days: tuple[int, ...] = ()
     is_resumed: bool = False
     is_new: bool = False
     looked: int = 0

@@ -17,6 +17,7 @@ CREATE TABLE site (
     missed INTEGER NOT NULL DEFAULT 0,      -- in how many runs it was not known since
     looked_run INTEGER NOT NULL DEFAULT 0,  -- the last run that knew all documents and indexes
     lost_run INTEGER NOT NULL DEFAULT 0,    -- the oldest loss that waits; 0 for none
+    days TEXT NOT NULL DEFAULT '[]',        -- its last seven runs that are a day apart; JSON: an array
     rest REAL NOT NULL DEFAULT 0            -- seconds for which nothing is due after `ended`
 );
 

@@ -104,17 +104,18 @@ class StateWriter:
         now = self.clock()
         revisit = self.settings.revisit
         db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (run.name,))
-        site, last, since, ended, stopped, looked, *looks = db.execute(
-            "SELECT id, run, began, ended, complete, looked_run, read_run, confirmed_run"
-            " FROM site WHERE name = ?",
-            (run.name,),
-        ).fetchone()
-        law.merge(db, site)  # what the last one saved
         present = round(now * 1_000_000) * 1_000
+        sql = "SELECT id, run FROM site WHERE name = ?"
+        site, last = db.execute(sql, (run.name,)).fetchone()
+        law.merge(db, site)  # what the last one saved
         if last > present + _CLOCK_SLACK:
             law.recall(db, site, present)
-            last = min(last, present - 2)
-            looked, *looks = (min(each, last) for each in (looked, *looks))
+        last, since, ended, stopped, days, looked, *looks = db.execute(
+            "SELECT run, began, ended, complete, days, looked_run, read_run, confirmed_run"
+            " FROM site WHERE id = ?",
+            (site,),
+        ).fetchone()
+        walked = law.read_days(days)
         # One that a limit of URLs stopped goes on whenever the next one comes.
         is_resumed = bool(last) and ended is None
         is_resumed &= (
@@ -122,22 +123,26 @@ class StateWriter:
         )
         stamp = max(present, last + 1)
         if not is_resumed:
+            walked = law.add_day(walked, stamp, run.confirm_after)
             db.execute(
                 "UPDATE site SET run = ?, began = ?, ended = NULL, complete = NULL,"
-                " unlisted = NULL, waiting = NULL WHERE id = ?",
-                (stamp, now, site),
+                " unlisted = NULL, waiting = NULL, days = ? WHERE id = ?",
+                (stamp, now, json.dumps(walked), site),
             )
             db.execute("DELETE FROM batch WHERE site = ?", (site,))
+        known = (
+            "SELECT 1 WHERE EXISTS (SELECT 1 FROM url WHERE site = :site)"
+            " OR EXISTS (SELECT 1 FROM page WHERE site = :site)"
+        )
         run = attrs.evolve(
             run,
             site=site,
             id=last if is_resumed else stamp,
             stamp=stamp,
             last=last,
+            days=walked,
             is_resumed=is_resumed,
-            is_new=not db.execute(
-                "SELECT 1 FROM url WHERE site = ? LIMIT 1", (site,)
-            ).fetchone(),
+            is_new=not db.execute(known, {"site": site}).fetchone(),
             looked=looked,
             looks=tuple(looks),
         )
@@ -160,7 +165,7 @@ class StateWriter:
             f" iif({law.IS_GIVEN_UP}, seen_run / 1e9, ifnull(read_at, 0.0)))"
             " FROM document WHERE site = :site AND is_named"
         )
-        patient = stamp - nanoseconds(law.PATIENCE)
+        patient = law.find_patient(stamp, walked)
         ranks = dict(db.execute(sql, {"site": site, "patient": patient}))
         return attrs.evolve(run, ranks=ranks)
 

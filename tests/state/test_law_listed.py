@@ -10,7 +10,7 @@ import pytest
 from sitemapreader.fetch import StoredResponse
 from tests.support.clock import SetClock
 from tests.support.diary import Diary, alive, lists, named
-from tests.support.walking import ROBOTS, SITE, index
+from tests.support.walking import ROBOTS, SITE, index, status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,6 +104,29 @@ async def test_a_page_that_moves_behind_an_old_date_stays_listed(
     await diary.live(30, serve)
     assert diary.unlisted.keys() == deleted
     assert diary.gone.keys() == deleted
+    assert set(diary.new.values()) == {1}
+
+
+@pytest.mark.parametrize("kept", [3, 5])
+async def test_a_page_that_moves_to_a_list_without_an_end_stays_listed(
+    diary: Diary, kept: int
+) -> None:
+    """What a list lacks of which only a part is ever read is known a week later, each time."""
+    moves = 12
+
+    def serve(day: int) -> dict[str, Any]:
+        first = ["soup", "pie"] if day < moves else ["soup"]
+        second = ["bread"] if day < moves + kept else ["bread", "pie"]
+        return {
+            ROBOTS: named("first.xml", "second.xml"),
+            f"{SITE}first.xml": lists(*first),
+            f"{SITE}second.xml": lists(*second).removesuffix(b"</urlset>"),
+            **alive(["soup", "pie", "bread"]),
+        }
+
+    await diary.live(moves + kept + 8, serve)
+    assert diary.waits(moves, moves + kept) == [1] * kept
+    assert not diary.told
     assert set(diary.new.values()) == {1}
 
 
@@ -253,3 +276,55 @@ async def test_an_old_answer_brings_nothing_back_for_good(
         url: diary.new[url] for url in missing
     }
     assert all(told[url] for url in missing)
+
+
+async def test_an_old_answer_of_a_site_that_was_empty_brings_nothing_back(
+    diary: Diary,
+) -> None:
+    """All is unlisted, and listed again; what is lost then is in a cache for some days."""
+
+    def serve(day: int) -> dict[str, Any]:
+        url = f"{SITE}list.xml"
+        age = {}
+        names = ["one", "two"]
+        if 2 <= day < 5:
+            names = []
+        elif day == 6:
+            names = ["one"]
+        elif day > 6:
+            age = {"age": str((day - 5) * 86_400)}
+        listed = StoredResponse(url, lists(*names), headers=age)
+        return {ROBOTS: named("list.xml"), url: listed}
+
+    await diary.live(12, serve)
+    assert diary.new == {"one": 2, "two": 2}
+
+
+# -- what was told
+
+
+async def test_a_page_that_is_gone_is_not_gone_again_before_it_is_read(
+    diary: Diary,
+) -> None:
+    """Its sitemap is named again unchanged, and then loses it; another one keeps all waiting."""
+    dated = [(f"{SITE}{name}.xml", "2026-01-01") for name in ("left", "right")]
+
+    def serve(day: int) -> dict[str, Any]:
+        listed = dated[:1] if 2 <= day < 5 else dated
+        right = ["oak"] if day < 7 else ["elm"]
+        if day >= 7:
+            listed = [dated[0], (f"{SITE}right.xml", "2026-09-01")]
+        other = lists("ash") if day < 2 else status(503, f"{SITE}other.xml")
+        return {
+            ROBOTS: named("top.xml", "other.xml"),
+            TOP: index(*listed),
+            f"{SITE}left.xml": lists("fir"),
+            f"{SITE}right.xml": lists(*right),
+            f"{SITE}other.xml": other,
+            **alive(["fir", "elm", "ash"]),
+        }
+
+    await diary.live(20, serve)
+    gone = Counter(url for day in diary.days for url in day.gone)
+    assert gone["oak"] == diary.new["oak"]
+    assert diary.gone.keys() == {"oak"}

@@ -168,6 +168,26 @@ async def test_a_walk_in_the_future_is_forgotten(
     assert set(diary.new.values()) == {1}
 
 
+@pytest.mark.parametrize("ahead", [40 * DAY, 4_000 * DAY])
+async def test_a_clock_that_is_ahead_does_not_use_up_the_patience(
+    diary: Diary, clock: SetClock, ahead: float
+) -> None:
+    """A list without an end tag is cut shorter for three days; one walk is years ahead."""
+    names = [f"star-{number}" for number in range(8)]
+    for day in range(30):
+        is_cut = 20 <= day < 23
+        body = lists(*(names[:4] if is_cut else names))
+        clock.now += ahead if day == 22 else 0
+        sky = body.removesuffix(b"</urlset>")
+        await diary.walk(
+            {ROBOTS: named("sky.xml"), f"{SITE}sky.xml": sky, **alive(names)}
+        )
+        clock.now -= ahead if day == 22 else 0
+    assert diary.waits(20, 23) == [4, 4, 4]
+    assert not diary.told
+    assert set(diary.new.values()) == {1}
+
+
 # -- dates without a time
 
 
