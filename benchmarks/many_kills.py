@@ -39,6 +39,7 @@ class Result(NamedTuple):
 def read_once(sites: int, port: int, folder: Path, number: int) -> None:
     """Read all sites into a file, with the state that all runs share."""
     from sitemapreader import walk_many_sync  # noqa: PLC0415 (in a process of its own)
+    from sitemapreader.output import write_sites_sync  # noqa: PLC0415 (the same)
 
     resolve_here()
     urls = (f"http://s{site}.test:{port}/" for site in range(sites))
@@ -46,8 +47,8 @@ def read_once(sites: int, port: int, folder: Path, number: int) -> None:
     with walk_many_sync(
         urls, state=folder / "all.db", options=options, probe="few"
     ) as run:
-        run.write_sync(
-            folder / f"out-{number}.jsonl", report=folder / f"report-{number}.csv"
+        write_sites_sync(
+            run, folder / f"out-{number}.jsonl", report=folder / f"report-{number}.csv"
         )
 
 

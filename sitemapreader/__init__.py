@@ -35,6 +35,13 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from sitemapreader._api import (
+        Discovery,
+        discover,
+        discover_sync,
+        walk,
+        walk_sync,
+    )
     from sitemapreader._identity import Identity
     from sitemapreader._many import (
         SiteRun,
@@ -73,17 +80,10 @@ if TYPE_CHECKING:
         SiteStatus,
         Status,
     )
-    from sitemapreader._walk import (
-        Discovery,
-        Walk,
-        WalkArguments,
-        discover,
-        discover_sync,
-        walk,
-        walk_sync,
-    )
+    from sitemapreader._walk.config import WalkArguments
     from sitemapreader._walk.newest import Newest, newest, newest_sync
     from sitemapreader._walk.report import Report
+    from sitemapreader._walk.walks import Walk
     from sitemapreader.changes import State
     from sitemapreader.fetch.http import HttpFetcher
     from sitemapreader.output import open_output
@@ -169,7 +169,9 @@ _EXPORTS_BY_MODULE = {
     "_types.outcomes": "Document Role SiteOutcome SiteStatus Status",
     "_walk.report": "Report",
     "changes": "State",
-    "_walk": "Discovery Walk WalkArguments discover discover_sync walk walk_sync",
+    "_api": "Discovery discover discover_sync walk walk_sync",
+    "_walk.config": "WalkArguments",
+    "_walk.walks": "Walk",
     "_walk.newest": "Newest newest newest_sync",
 }
 _EXPORTS = {

@@ -17,13 +17,13 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import attrs
 
+from sitemapreader._api import walk
 from sitemapreader._event_loop import without_await
 from sitemapreader._types.issues import Issue, IssueCode, excerpt, show_url
 from sitemapreader._types.models import Format, UrlEntry, Via
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._types.outcomes import ALREADY_READ, Role, Status
 from sitemapreader._types.urls import host_of, origin_of, parse_url, url_key
-from sitemapreader._walk import walk
 from sitemapreader._walk.config import WalkConfig
 from sitemapreader._walk.filters import EntryFilter
 from sitemapreader.changes import State

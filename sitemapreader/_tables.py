@@ -13,16 +13,16 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
+from sitemapreader._api import walk_sync
+from sitemapreader._columns import COLUMNS
 from sitemapreader._types.errors import name_extra
 from sitemapreader._types.issues import Issue, Severity, show_url
 from sitemapreader._types.models import Event, SitemapEntry, UrlEntry
 from sitemapreader._types.outcomes import Status
 from sitemapreader._types.rows import BATCH_ROWS
 from sitemapreader._types.urls import has_web_scheme, path_of
-from sitemapreader._walk import walk_sync
 from sitemapreader._walk.report import Report
 from sitemapreader._walk.walks import Walk
-from sitemapreader.output.columns import COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -193,7 +193,7 @@ class RowSource:
 
     def open_reader(self, hint: str = "") -> pa.RecordBatchReader:
         """Return the rows as a stream; with a hint, a loss is warned of at its end."""
-        from sitemapreader.output.arrow import make_schema
+        from sitemapreader._columns.arrow import make_schema
 
         import pyarrow as pa  # isort: skip (the line above says how to get it)
 
@@ -233,7 +233,7 @@ class RowSource:
         self.summary = WalkSummary(walking.report)
 
     def _sort(self, events: Iterator[object]) -> _Batches:
-        from sitemapreader.output.arrow import make_batch
+        from sitemapreader._columns.arrow import make_batch
 
         report = Report(0)
         children = 0

@@ -14,7 +14,6 @@ from sitemapreader._many.sources import (
     Sites,
     SiteTask,
     check_task,
-    name_site,
 )
 from sitemapreader._types.models import Change
 from sitemapreader._types.options import SITE_SECONDS
@@ -37,7 +36,6 @@ __all__ = [
     "SiteRun",
     "SiteTask",
     "Watch",
-    "name_site",
     "walk_many",
     "walk_many_sync",
     "watch",
@@ -244,8 +242,8 @@ class Watch(SiteRun):
         """Requests that may be made now; below 0 if more were made."""
         self._pages_left = 0.0
         """Requests for pages that may be made now."""
-        assert self._config.state is not None  # noqa: S101 (the argument of `watch`)
-        self._clock = self._config.state.clock
+        assert self._state is not None  # noqa: S101 (the argument of `watch`)
+        self._clock = self._state.clock
         self._counted_at = self._clock()
 
     def __aiter__(self) -> AsyncIterator[UrlEntry]:

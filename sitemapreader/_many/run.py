@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from contextlib import aclosing, nullcontext
+from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import attrs
 
-from sitemapreader._event_loop import contain, get_result
+from sitemapreader._columns import SITE_COLUMNS
+from sitemapreader._event_loop import contain
 from sitemapreader._log import LOGGER
 from sitemapreader._many.sources import (
     CheckedTask,
@@ -43,16 +44,15 @@ from sitemapreader._walk.context import UrlAllowance, borrow_fetcher
 from sitemapreader._walk.filters import SeenKeys
 from sitemapreader._walk.stream import Channel, Loop, TaskStream, View, view_records
 from sitemapreader._walk.walks import BUFFERED_EVENTS, Walk
-from sitemapreader.output import open_output, open_report
-from sitemapreader.output.columns import SITE_COLUMNS
+from sitemapreader.changes import open_state
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
-    from os import PathLike
 
     import pyarrow as pa
 
     from sitemapreader._types.models import UrlEntry
+    from sitemapreader.changes import State
     from sitemapreader.changes.database import StateFile
 
 OnSite: TypeAlias = "Callable[[SiteOutcome], object]"
@@ -183,6 +183,9 @@ class SiteRun(TaskStream[SiteBatch]):
         check_function("on_site", on_site, "a SiteOutcome")
         check_count("at_once", at_once)
         shared: SharedArguments = {"trusted": False, **arguments}
+        self._state: State | None = None
+        if (state := shared.get("state")) is not None:
+            self._state = shared["state"] = open_state(state)
         config = make_config(_PLACEHOLDER_SITE, **shared)
         self.outcomes: list[SiteOutcome] = []
         self.repeated = 0
@@ -239,39 +242,14 @@ class SiteRun(TaskStream[SiteBatch]):
         """
         return self._read(view_records(_join, SITE_COLUMNS))
 
-    async def write(
-        self, path: str | PathLike[str], *, report: str | PathLike[str] | None = None
-    ) -> None:
-        """Write all entries into a file with the column `site`, and the outcomes.
-
-        The state is committed after them: a run that is killed may repeat entries, and never loses
-        one. A file `path` that exists is replaced.
-
-        Args:
-            path: its suffix selects the format, as in `open_output`.
-            report: a name with .jsonl, .csv or .parquet, for a row per site.
-        """
-        outcomes = open_report(report, path)
-        with open_output(path, has_sites=True) as output, outcomes or nullcontext():
-            if outcomes is not None:
-                for outcome in self.outcomes:
-                    outcomes.add(outcome)
-                self._listeners.append(outcomes.add)
-            has_state = output.is_replaced and await self.hold_state()
-            async for pair in self.rows():
-                output.write(SiteRows([pair]))
-            if has_state:  # else leaving the outputs renames them
-                files = outcomes.prepare() if outcomes else ()
-                await self.commit_state([*output.prepare(), *files])
-
-    def write_sync(
-        self, path: str | PathLike[str], *, report: str | PathLike[str] | None = None
-    ) -> None:
-        """Write the files as `write` does, in a run that was entered with `with`."""
-        get_result(self._get_thread().call(self.write, path, report=report))
+    def listen(self, on_site: OnSite) -> None:
+        """Call a function with each outcome from now on; it first gets the earlier ones."""
+        for outcome in self.outcomes:
+            on_site(outcome)
+        self._listeners.append(on_site)
 
     async def _acknowledge(self) -> None:
-        if self._is_heard:  # `write` has put those before it into its report
+        if self._is_heard:  # they were given to whoever listens
             self.outcomes.clear()
         if self._last is not None:
             self._last.handled.set()
@@ -280,7 +258,7 @@ class SiteRun(TaskStream[SiteBatch]):
 
     def _open(self) -> None:
         """Open the state for the whole run, so that not each walk has to."""
-        if (state := self._config.state) is not None:
+        if (state := self._state) is not None:
             from sitemapreader.changes.database import StateFile  # noqa: PLC0415 (few runs have one)
 
             self._file = self._store = StateFile.share(state.path, self._user)
@@ -341,7 +319,7 @@ class SiteRun(TaskStream[SiteBatch]):
         from sitemapreader.changes import schedule  # noqa: PLC0415 (few runs have a state)
 
         file = self._file
-        state = self._config.state
+        state = self._state
         assert file is not None and state is not None  # noqa: S101, PT018 (`revisit` needs one)
         find = partial(getattr(schedule, function), **names)
         return await file.ask(lambda db: find(db, *values, state.clock()))

@@ -74,6 +74,14 @@ class SiteTask:
     fetcher: Fetcher | None = None
     name: str = ""
 
+    @property
+    def outcome_name(self) -> str:
+        """The name that its outcome has: `name`, or its URL without a login."""
+        try:
+            return check_task(self).name
+        except InvalidSiteError as error:
+            return str(error)
+
 
 class InvalidSiteError(ValueError):
     """A text that is neither a URL nor the name of a host, file or folder."""
@@ -172,14 +180,6 @@ def _looks_like_host(parsed: URL) -> bool:
     return (
         "." in host and not host.startswith(".") and not host.endswith(_FILE_SUFFIXES)
     )
-
-
-def name_site(text: str) -> str:
-    """Return the name that the outcome of a site has: its text without a login."""
-    try:
-        return check_task(text).name
-    except InvalidSiteError as error:
-        return str(error)
 
 
 def hide_login(text: str) -> str:

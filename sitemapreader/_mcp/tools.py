@@ -16,6 +16,7 @@ import attrs
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import AfterValidator, BaseModel, Field
 
+from sitemapreader._api import Discovery, discover, walk
 from sitemapreader._many.sources import check_task
 from sitemapreader._mcp.memory import SiteMemory
 from sitemapreader._presence import why
@@ -24,7 +25,6 @@ from sitemapreader._types.issues import IssueCode, excerpt
 from sitemapreader._types.models import UrlEntry
 from sitemapreader._types.options import Limits
 from sitemapreader._types.outcomes import Document
-from sitemapreader._walk import Discovery, discover, walk
 from sitemapreader._walk.report import Report
 from sitemapreader.fetch.http import HttpFetcher
 

@@ -31,8 +31,8 @@ from sitemapreader.fetch.urls import HostMap
 
 if TYPE_CHECKING:
     from sitemapreader._types.dates import When
+    from sitemapreader._walk.memory import WalkState
     from sitemapreader._walk.search import Probe
-    from sitemapreader.changes import State
     from sitemapreader.fetch.urls import HostPairs
 
 _NO_WAIT = 0.01
@@ -106,7 +106,7 @@ class SharedArguments(SearchArguments, total=False):
     seed: int
     hosts: Hosts
     scope: Scope
-    state: str | Path | State | None
+    state: str | Path | WalkState | None
     changes: bool
     unlisted: bool
     gone: int
@@ -245,16 +245,6 @@ def refuse_unknown(function: str, names: Iterable[str]) -> None:
         raise TypeError(f"{function} has no argument {name!r}:{hint}")
 
 
-def _state(value: str | Path | State | None) -> State | None:
-    if value is None:
-        return None
-    from sitemapreader.changes import State  # noqa: PLC0415 (few walks have one; sqlite3 takes time)
-
-    if isinstance(value, State):
-        return value
-    return State(value)
-
-
 def _host_map(hosts: HostMap | HostPairs) -> HostMap:
     if isinstance(hosts, HostMap):
         return hosts
@@ -301,7 +291,7 @@ class WalkConfig(Search):
     hosts: Hosts = attrs.field(default="site", validator=one_of(Hosts))
     scope: Scope = attrs.field(default="keep", validator=one_of(Scope))
     map_hosts: HostMap = attrs.field(factory=HostMap, converter=_host_map)
-    state: State | None = attrs.field(default=None, converter=_state)
+    state: WalkState | None = None
     changes: bool = False
     unlisted: bool = False
     gone: int | UrlAllowance = 0

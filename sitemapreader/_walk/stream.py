@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from sitemapreader._columns import Column
     from sitemapreader._types.models import Event, UrlEntry
     from sitemapreader._walk.context import Batch
     from sitemapreader._walk.memory import ChangeStore
-    from sitemapreader.output.columns import Column
 
 _BYTES_PER_EVENT = 256
 """Markup of an ordinary event; a larger one counts as several, as it takes more memory."""
@@ -139,7 +139,7 @@ def view_records(
     join: Callable[[list[B]], Sequence[OutputRows]], columns: tuple[Column, ...]
 ) -> View[B, pa.RecordBatch]:
     """Return the view of Arrow's record batches; raise if there is no pyarrow."""
-    from sitemapreader.output.arrow import make_batches  # noqa: PLC0415 (takes 0.1 s)
+    from sitemapreader._columns.arrow import make_batches  # noqa: PLC0415 (takes 0.1 s)
 
     return View(lambda batches: make_batches(join(batches), columns), BATCH_ROWS)
 
@@ -242,6 +242,10 @@ class TaskStream(Generic[B]):
         Raises StateError or OSError: the disk refuses it; then the state knows nothing of it.
         """
         await self._store.publish(files, holds=holds)
+
+    def call(self, function: Callable[..., Any], *values: Any, **names: Any) -> Any:
+        """Return the result of a coroutine function in the loop of a stream entered by `with`."""
+        return get_result(self._get_thread().call(function, *values, **names))
 
     def _get_thread(self) -> LoopThread:
         if self._thread is None:

@@ -123,7 +123,7 @@ class Walk(TaskStream[Batch]):
         the next one acknowledges it. Entries without extensions become rows without becoming
         objects. Needs the extra `arrow`.
         """
-        from sitemapreader.output.columns import COLUMNS  # noqa: PLC0415 (few need it)
+        from sitemapreader._columns import COLUMNS  # noqa: PLC0415 (few need it)
 
         return self._read(view_records(pick_rows, COLUMNS))
 

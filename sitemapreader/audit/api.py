@@ -43,10 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from sitemapreader._many.sources import SiteTask
+    from sitemapreader import Report, SiteTask, WalkArguments
     from sitemapreader._types.issues import Severity
-    from sitemapreader._walk.config import WalkArguments
-    from sitemapreader._walk.report import Report
     from sitemapreader.fetch import Fetcher
     from sitemapreader.pages import PageVisit
 
@@ -83,7 +81,7 @@ class AuditRun:
             online = arguments
             asks = self._is_http or (old is not None and old.fetcher is None)
             if asks and arguments.get("fetcher") is None:
-                from sitemapreader.fetch.http import HttpFetcher  # noqa: PLC0415 (150 ms)
+                from sitemapreader.fetch import HttpFetcher  # noqa: PLC0415 (150 ms)
 
                 opened = await stack.enter_async_context(
                     HttpFetcher(network, limits=limits)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader._read.robots import Robots
+    from sitemapreader import Robots
 
 T = TypeVar("T")
 

@@ -26,9 +26,7 @@ from sitemapreader.pages import RobotsCache
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from sitemapreader._read.robots import Robots
-    from sitemapreader._walk.report import Report
-    from sitemapreader._walk.walks import Walk
+    from sitemapreader import Report, Robots, Walk
     from sitemapreader.fetch import Fetcher
 
 _QUERIES, _PREPARING, _ROBOTS = (

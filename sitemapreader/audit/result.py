@@ -12,15 +12,14 @@ from sitemapreader._types.issues import Severity
 from sitemapreader.audit.database import AuditDatabase, read_queries
 from sitemapreader.audit.models import SCHEMA, Row, read_json
 from sitemapreader.audit.report import find_audit_format, find_hits_suffix
-from sitemapreader.output import open_output, write_file
-from sitemapreader.output.columns import Column
+from sitemapreader.output import Column, open_output, write_file
 
 if TYPE_CHECKING:
     import os
 
     import duckdb
 
-    from sitemapreader._walk.report import Report
+    from sitemapreader import Report
 
 _RESULTS_AT_ONCE = 20_000
 

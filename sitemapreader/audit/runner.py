@@ -29,7 +29,7 @@ from sitemapreader.audit.rules import ABOUT_US, RulePlan
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from sitemapreader._walk.report import Report
+    from sitemapreader import Report
 
 _QUERIES, _PAGES, _FACTS = (read_queries(name) for name in ("runner", "pages", "facts"))
 _SAMPLED = {"pages": False, "old URLs": True}

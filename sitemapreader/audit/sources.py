@@ -19,9 +19,8 @@ from xml.sax.saxutils import escape
 import duckdb
 import pyarrow as pa
 
+from sitemapreader import SiteTask, read, walk
 from sitemapreader._bytes.lines import iterate_lines
-from sitemapreader._many.sources import SiteTask
-from sitemapreader._read import read
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import excerpt, show_url
 from sitemapreader._types.urls import (
@@ -31,18 +30,16 @@ from sitemapreader._types.urls import (
     path_of,
     trim,
 )
-from sitemapreader._walk import walk
 from sitemapreader.audit.database import DISK_ERRORS, AuditDatabase, read_queries
 from sitemapreader.audit.models import AuditInputError, Row
 from sitemapreader.fetch import FolderFetcher
-from sitemapreader.output.arrow import make_array
+from sitemapreader.output import make_array
 from sitemapreader.pages import PageFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sitemapreader._walk.config import WalkArguments
-    from sitemapreader._walk.walks import Walk
+    from sitemapreader import Walk, WalkArguments
 
 _ROWS_AT_ONCE = 20_000
 _LIST_PIECE_BYTES = 1024 * 1024

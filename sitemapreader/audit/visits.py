@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from sitemapreader._read import read
+from sitemapreader import read
 from sitemapreader._types.models import UrlEntry
 from sitemapreader._types.urls import origin_of, url_key
 from sitemapreader.audit.database import AuditDatabase, read_queries, write_literal
 from sitemapreader.audit.models import Need, Row, estimate_rate
-from sitemapreader.fetch.local import FolderFetcher
+from sitemapreader.fetch import FolderFetcher
 from sitemapreader.pages import (
     HTML_TYPES,
     PageFacts,

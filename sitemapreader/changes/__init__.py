@@ -33,7 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sitemapreader._walk.context import Batch
-    from sitemapreader._walk.memory import RemovalKind, WalkMemory, WalkSettings
+    from sitemapreader._walk.memory import (
+        RemovalKind,
+        WalkMemory,
+        WalkSettings,
+        WalkState,
+    )
     from sitemapreader._walk.stream import Channel
 
 __all__ = [
@@ -118,6 +123,15 @@ class DocumentState:
     lastmod: str | None
     etag: str | None
     last_modified: str | None
+
+
+def open_state(state: str | Path | WalkState) -> State:
+    """Return the state of a file, or one that was made."""
+    if isinstance(state, State):
+        return state
+    if not isinstance(state, str | Path):
+        raise TypeError(f"state must be a file or a State, got {state!r}")
+    return State(state)
 
 
 @attrs.define(eq=False, repr=False)

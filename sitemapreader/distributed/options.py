@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 from attrs.validators import ge, le, optional
 
-from sitemapreader._identity import Identity
+from sitemapreader import Identity
 from sitemapreader._types.options import FetchOptions, Limits
 
 

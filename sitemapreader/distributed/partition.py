@@ -51,6 +51,7 @@ from sitemapreader.distributed.storage import (
     OutputError,
     Storage,
 )
+from sitemapreader.output import write_sites
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -271,7 +272,7 @@ async def read_hosts(
         options=options.fetch,
     )
     async with run:
-        await run.write(folder / _URLS, report=folder / _HOSTS)
+        await write_sites(run, folder / _URLS, report=folder / _HOSTS)
     return [folder]
 
 

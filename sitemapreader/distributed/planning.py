@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import fsspec
 
+from sitemapreader import SiteTask
 from sitemapreader._bytes.lines import iterate_lines
-from sitemapreader._many import name_site
 from sitemapreader._types.options import MAX_URL_CHARS
 from sitemapreader._types.urls import has_web_scheme, host_of, site_of, trim, url_key
 from sitemapreader.distributed.options import ScaleOptions
@@ -140,7 +140,7 @@ def _clean_hosts(lines: Iterable[str]) -> Iterator[str]:
         text = text.encode("utf-8", "replace").decode()
         if text:
             # A login would be written into the output, and its host has another name in outcomes.
-            yield name_site(text) if "@" in text else text
+            yield SiteTask(text).outcome_name if "@" in text else text
 
 
 def _fill_buckets(hosts: Iterable[str], buckets: list[Path]) -> tuple[int, int]:

@@ -29,8 +29,7 @@ from sitemapreader.distributed.storage import (
     OutputError,
     Storage,
 )
-from sitemapreader.output.arrow import make_schema
-from sitemapreader.output.columns import OUTCOME_COLUMNS
+from sitemapreader.output import OUTCOME_COLUMNS, make_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,17 +8,48 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterable, Callable, Iterable, Sequence
 
-    from sitemapreader.output.columns import Column
+    from sitemapreader._columns import OUTCOME_COLUMNS, Column
+    from sitemapreader._columns.arrow import make_array, make_schema
+    from sitemapreader._types.outcomes import SiteOutcome
+    from sitemapreader._types.rows import Rows
     from sitemapreader.output.sink import Output
 
-__all__ = ["FORMATS", "find_format", "open_output", "write_file"]
+__all__ = [
+    "FORMATS",
+    "OUTCOME_COLUMNS",
+    "Column",
+    "find_format",
+    "make_array",
+    "make_schema",
+    "open_output",
+    "write_file",
+    "write_sites",
+    "write_sites_sync",
+]
+
+_LAZY = {
+    "Column": "sitemapreader._columns",
+    "OUTCOME_COLUMNS": "sitemapreader._columns",
+    "make_array": "sitemapreader._columns.arrow",
+    "make_schema": "sitemapreader._columns.arrow",
+}
+"""Public name -> the module that it is loaded from when it is first used."""
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name (PEP 562)."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)
+
 
 FORMATS = ("urls", "jsonl", "csv", "tsv", "parquet")
 """Names of the formats that can be written anywhere."""
@@ -32,7 +63,7 @@ SUFFIXES = {f".{name}": name for name in (*FORMATS, *FILE_FORMATS)} | {
 _GZIP = ".gz"
 _REPORT_SUFFIXES = (".jsonl", ".csv", ".parquet")
 _ENCODERS = {
-    "parquet": ("arrow", "ParquetEncoder"),
+    "parquet": ("parquet", "ParquetEncoder"),
     "atom": ("atom", "AtomEncoder"),
     "xlsx": ("workbook", "WorkbookEncoder"),
 }
@@ -112,7 +143,7 @@ def open_output(
         )
     if format in _ENCODERS and is_gzip:
         raise ValueError(f"{format} is already compressed: end the name with .{format}")
-    from sitemapreader.output.columns import choose_columns
+    from sitemapreader._columns import choose_columns
     from sitemapreader.output.sink import GzipEncoder, Output, find_encoding
 
     chosen = columns or choose_columns(fields, has_sites=has_sites)
@@ -145,7 +176,7 @@ def open_report(
         raise ValueError(
             f"the name of a report must end with {suffixes}, got {str(path)!r}"
         )
-    from sitemapreader.output.columns import OUTCOME_COLUMNS
+    from sitemapreader._columns import OUTCOME_COLUMNS
 
     return open_output(path, columns=OUTCOME_COLUMNS)
 
@@ -170,3 +201,75 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
 
     with Output(os.fspath(path), Encoder(), end=None) as output:
         output.put(data)
+
+
+# -- many sites
+
+
+class WritableRun(Protocol):
+    """A run over many sites that was entered: a `SiteRun`."""
+
+    def rows(self) -> AsyncIterable[tuple[str, Rows]]:
+        """Yield the rows as they come, with their site."""
+        ...
+
+    def listen(self, on_site: Callable[[SiteOutcome], object]) -> None:
+        """Call a function with each outcome, the earlier ones included."""
+        ...
+
+    async def hold_state(self) -> bool:
+        """Hold back changes of the state; return whether there is a state."""
+        ...
+
+    async def commit_state(self, files: Iterable[tuple[Path, Path]] = ()) -> None:
+        """Rename files, then commit the state."""
+        ...
+
+    def call(self, function: Callable[..., Any], *values: Any, **names: Any) -> Any:
+        """Return the result of a coroutine function in the loop of the run."""
+        ...
+
+
+async def write_sites(
+    run: WritableRun,
+    path: str | os.PathLike[str],
+    *,
+    report: str | os.PathLike[str] | None = None,
+) -> None:
+    """Write the entries of a run over many sites into a file, and the outcomes of its sites.
+
+    ```python
+    async with walk_many(open("hosts.txt")) as run:
+        await write_sites(run, "urls.parquet", report="sites.parquet")
+    ```
+
+    The entries have the column `site`. The state is committed after them: a run that is killed may
+    repeat entries, and never loses one. A file `path` that exists is replaced.
+
+    Args:
+        run: the run, which was entered with `async with`.
+        path: its suffix selects the format, as in `open_output`.
+        report: a name with .jsonl, .csv or .parquet, for a row per site.
+    """
+    from sitemapreader._types.rows import SiteRows
+
+    outcomes = open_report(report, path)
+    with open_output(path, has_sites=True) as output, outcomes or nullcontext():
+        if outcomes is not None:
+            run.listen(outcomes.add)
+        has_state = output.is_replaced and await run.hold_state()
+        async for pair in run.rows():
+            output.write(SiteRows([pair]))
+        if has_state:  # else leaving the outputs renames them
+            files = outcomes.prepare() if outcomes else ()
+            await run.commit_state([*output.prepare(), *files])
+
+
+def write_sites_sync(
+    run: WritableRun,
+    path: str | os.PathLike[str],
+    *,
+    report: str | os.PathLike[str] | None = None,
+) -> None:
+    """Write the files as `write_sites` does, of a run that was entered with `with`."""
+    run.call(write_sites, run, path, report=report)

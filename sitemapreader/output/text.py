@@ -16,12 +16,10 @@ from functools import partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
-from sitemapreader._types.models import Alternate
+from sitemapreader._columns import ABSENT, Column, has_nothing
+from sitemapreader._columns.json import to_json
 from sitemapreader._types.rows import OutputRows, get_column
 from sitemapreader._types.urls import INVISIBLE
-from sitemapreader.output.columns import ABSENT, Column, has_nothing
 from sitemapreader.output.sink import Encoder
 
 if TYPE_CHECKING:
@@ -132,36 +130,6 @@ def _write_all(
         return map(write, values)
     texts = {value: write(value) for value in set(values)}
     return [texts[value] for value in values]
-
-
-def to_json(value: Any) -> str:
-    """Write a value of any field as JSON."""
-    if type(value) is str:
-        return _encode(value)
-    if type(value) is datetime:
-        return f'"{value.isoformat()}"'
-    if value is None:
-        return "null"
-    return json.dumps(_write_plain(value))
-
-
-def _write_plain(value: Any) -> Any:
-    """Return a value in JSON's types; absent fields of an extension are left out."""
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, Alternate):
-        return {
-            name: part for name, part in value._asdict().items() if part is not None
-        }
-    if isinstance(value, tuple):
-        return [_write_plain(part) for part in value]
-    if attrs.has(type(value)):
-        parts = (
-            (field.name, getattr(value, field.name))
-            for field in attrs.fields(type(value))
-        )
-        return {name: _write_plain(part) for name, part in parts if part not in ABSENT}
-    return value
 
 
 # -- tables

@@ -8,16 +8,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from sitemapreader._columns import ABSENT
+from sitemapreader._columns.json import to_json
 from sitemapreader._types.errors import name_extra
-from sitemapreader.output.columns import ABSENT
 from sitemapreader.output.sink import Encoder
-from sitemapreader.output.text import escape_texts, escape_urls, to_json
+from sitemapreader.output.text import escape_texts, escape_urls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from sitemapreader._columns import Column
     from sitemapreader._types.rows import OutputRows
-    from sitemapreader.output.columns import Column
 
 MAX_ROWS = 1_048_576
 """Rows of a sheet in Excel; further ones go on in another sheet."""

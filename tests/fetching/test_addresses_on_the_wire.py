@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sitemapreader import walk
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
-from sitemapreader._walk import walk
 from sitemapreader.audit import audit
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.urls import parse_request_url

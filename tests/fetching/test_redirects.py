@@ -7,10 +7,10 @@ from urllib.parse import quote
 
 import pytest
 
+from sitemapreader import discover
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
-from sitemapreader._walk import discover
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.urls import RedirectChain, parse_request_url
 from tests.support.each_case import for_each

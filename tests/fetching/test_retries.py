@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sitemapreader import walk
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
-from sitemapreader._walk import walk
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.refusals import parse_retry_after
 from tests.support.each_case import for_each

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sitemapreader import discover, walk
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
-from sitemapreader._walk import discover, walk
 from sitemapreader.fetch.http import HttpFetcher
 from tests.support import package
 from tests.support.certificates import believe, make_server_context, write_certificate

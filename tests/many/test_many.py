@@ -27,6 +27,7 @@ from sitemapreader import (
 from sitemapreader._many.sources import find_source
 from sitemapreader._types.issues import IssueCode
 from sitemapreader.fetch import MemoryFetcher
+from sitemapreader.output import write_sites, write_sites_sync
 from tests.support.clock import DAY, SetClock
 from tests.support.each_case import for_each
 from tests.support.timing import retried
@@ -355,15 +356,15 @@ async def test_files_and_rows_of_a_run(tmp_path: Path) -> None:
         output, report = tmp_path / f"{number}.csv", tmp_path / f"{number}.jsonl"
         fetcher = MemoryFetcher(web)
         async with walk_many([*HOSTS[:5], "no site"], state=db, fetcher=fetcher) as run:
-            await run.write(output, report=report)
+            await write_sites(run, output, report=report)
         assert len(output.read_text("utf-8").splitlines()) == rows + 1
         assert len(report.read_text("utf-8").splitlines()) == 6
     with pytest.raises(ValueError, match="must end with"):
         async with walk_many([], fetcher=MemoryFetcher({})) as run:
-            await run.write(output, report=tmp_path / "sites.txt")
+            await write_sites(run, output, report=tmp_path / "sites.txt")
     with pytest.raises(ValueError, match="named twice"):
         async with walk_many([], fetcher=MemoryFetcher({})) as run:
-            await run.write(output, report=tmp_path / "." / output.name)
+            await write_sites(run, output, report=tmp_path / "." / output.name)
 
 
 async def test_a_run_that_is_left_while_it_is_written(tmp_path: Path) -> None:
@@ -386,7 +387,7 @@ async def test_a_run_that_is_left_while_it_is_written(tmp_path: Path) -> None:
         fetcher=MemoryFetcher(make_web(HOSTS[0])),
         on_site=lambda _: is_read.set(),
     ) as run:
-        writing = asyncio.create_task(run.write(output, report=report))
+        writing = asyncio.create_task(write_sites(run, output, report=report))
         await is_read.wait()
     with pytest.raises(ValueError, match="the run is over"):
         await writing
@@ -414,7 +415,7 @@ def test_a_signal_while_a_run_is_written(tmp_path: Path) -> None:
             on_site=lambda _: signal.pthread_kill(threading.get_ident(), signal.SIGINT),
         ) as run,
     ):
-        run.write_sync(output)
+        write_sites_sync(run, output)
     assert list(tmp_path.iterdir()) == []
 
 

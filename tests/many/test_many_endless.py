@@ -12,6 +12,7 @@ import pytest
 
 from sitemapreader import SiteOutcome, SiteRun, walk_many, walk_many_sync
 from sitemapreader.fetch import MemoryFetcher
+from sitemapreader.output import write_sites_sync
 from tests.support.walking import Pages, urlset
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def test_a_report_has_all_outcomes_whoever_else_gets_them(
     )
     with start as run:
         time.sleep(0.2)
-        run.write_sync(tmp_path / "urls.csv", report=path)
+        write_sites_sync(run, tmp_path / "urls.csv", report=path)
         assert run.outcomes == []
     if form == "parquet":
         rows = pytest.importorskip("pyarrow.parquet").read_table(path).num_rows

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import attrs
 
 from sitemapreader import UrlEntry
-from sitemapreader.output.columns import COLUMNS, DERIVED_COLUMNS, SCHEMA_VERSION
+from sitemapreader._columns import COLUMNS, DERIVED_COLUMNS, SCHEMA_VERSION
 from tests.support import package
 
 DOCUMENT = package.ROOT / "docs" / "columns.md"

@@ -23,9 +23,9 @@ from sitemapreader import (
     open_output,
     walk_sync,
 )
+from sitemapreader._columns import COLUMNS, SCHEMA_VERSION
 from sitemapreader._types.models import Price, Restriction
 from sitemapreader.fetch import FolderFetcher
-from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION
 from tests.support import package
 from tests.support.strategies import characters
 
@@ -34,7 +34,8 @@ pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sitemapreader.output.arrow import GROUP_ROWS, VERSION_KEY, make_batch, make_schema
+from sitemapreader._columns.arrow import VERSION_KEY, make_batch, make_schema
+from sitemapreader.output.parquet import GROUP_ROWS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sitemapreader import SitemapReader, UrlEntry, open_output, walk, walk_many
+from sitemapreader._columns import COLUMNS, DERIVED_COLUMNS
+from sitemapreader._columns.arrow import make_batch
 from sitemapreader._types.dates import parse_lastmod
 from sitemapreader._types.rows import (
     EntryColumns,
@@ -24,8 +26,6 @@ from sitemapreader._types.rows import (
 )
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.output import FORMATS
-from sitemapreader.output.arrow import make_batch
-from sitemapreader.output.columns import COLUMNS, DERIVED_COLUMNS
 from tests.support.each_case import for_each
 from tests.support.strategies import characters
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader._walk import Walk
+    from sitemapreader import Walk
     from sitemapreader._walk.report import Report
 
 SITE = "https://site.example/"

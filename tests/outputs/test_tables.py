@@ -19,8 +19,8 @@ from sitemapreader import (
     to_dataframe,
     walk_sync,
 )
+from sitemapreader._columns import COLUMNS
 from sitemapreader.fetch import FolderFetcher, MemoryFetcher, StoredResponse
-from sitemapreader.output.columns import COLUMNS
 from tests.support import package
 from tests.support.each_case import for_each
 from tests.support.walking import ROBOTS, SITE, Pages, index, status, urlset

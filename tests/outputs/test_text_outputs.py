@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sitemapreader import Change, Image, News, UrlEntry, Video
+from sitemapreader._columns import COLUMNS, choose_columns
 from sitemapreader._types.models import Extra
 from sitemapreader.output import FORMATS, open_output
-from sitemapreader.output.columns import COLUMNS, choose_columns
 from sitemapreader.output.text import (
     escape_texts,
     escape_urls,

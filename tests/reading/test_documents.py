@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sitemapreader import Issue, Limits, SitemapEntry, SitemapReader, Via
-from sitemapreader.output.text import to_json
+from sitemapreader._columns.json import to_json
 from tests.support.reading import (
     FEED,
     URLSET,

@@ -18,7 +18,7 @@ TRY = '''
 import json
 from sitemapreader import read
 from sitemapreader._types.models import UrlEntry
-from sitemapreader.output.columns import COLUMNS
+from sitemapreader._columns import COLUMNS
 from sitemapreader._types.rows import get_column
 from sitemapreader.changes.rows import hash_record
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sitemapreader._many.sources import name_site
+from sitemapreader import SiteTask
 from sitemapreader.distributed.planning import begin_run, read_partition_hosts
 from sitemapreader.distributed.storage import OutputError, Storage
 
@@ -65,7 +65,7 @@ def test_a_login_is_not_written_into_the_output(tmp_path: Path) -> None:
     run = begin_run(str(tmp_path), hosts)
     names = ["example.net", "http://[::1", "https://example.org/"]
     assert sorted(chain(*read_all(tmp_path, run))) == names
-    assert [name_site(name) for name in names] == names
+    assert [SiteTask(name).outcome_name for name in names] == names
 
 
 def test_hosts_stay_where_they_are(tmp_path: Path) -> None:

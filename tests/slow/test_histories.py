@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
+from sitemapreader import walk
 from sitemapreader._types.models import Change
-from sitemapreader._walk import walk
 from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from tests.support.clock import SetClock

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import tracemalloc
 
-from sitemapreader._walk import walk
+from sitemapreader import walk
 from sitemapreader.fetch.local import MemoryFetcher
 from tests.support.walking import index, urlset
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sitemapreader import walk, walk_sync
 from sitemapreader._types.models import UrlEntry
-from sitemapreader._walk import walk, walk_sync
 from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from tests.support.walking import Pages, Walked, at_once, index, urlset, walk_all

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sitemapreader import walk
 from sitemapreader._types.errors import StateError
 from sitemapreader._types.options import FetchOptions
-from sitemapreader._walk import walk
 from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from tests.support.scale import SCALE

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sitemapreader import walk, walk_sync
 from sitemapreader._many import walk_many
 from sitemapreader._types.errors import StateError
-from sitemapreader._walk import walk, walk_sync
 from sitemapreader.changes import State
 from sitemapreader.changes.database import VERSION, StateFile
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sitemapreader import walk
 from sitemapreader._types.models import UrlEntry
 from sitemapreader._types.outcomes import FINISHED_BEFORE
-from sitemapreader._walk import walk
 from sitemapreader.changes import State
 from sitemapreader.changes import tracker as delivery
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse

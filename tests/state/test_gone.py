@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
+from sitemapreader import walk, walk_sync
 from sitemapreader._types.issues import IssueCode
-from sitemapreader._walk import walk, walk_sync
 from sitemapreader.changes import DocumentState, SiteState, State
 from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
 from tests.support.clock import DAY, SetClock

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import attrs
 from aiohttp import web
 
+from sitemapreader import walk
 from sitemapreader._types.options import FetchOptions
-from sitemapreader._walk import walk
 from tests.support.serving import listen
 from tests.support.walking import at_once, index, urlset
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
+from sitemapreader import walk
 from sitemapreader._many import walk_many_sync
 from sitemapreader._types.errors import StateError
-from sitemapreader._walk import walk
 from sitemapreader.changes import database
 from sitemapreader.changes.database import StateFile
 from sitemapreader.fetch.local import MemoryFetcher
+from sitemapreader.output import write_sites_sync
 from tests.support.walking import urlset
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def test_killed_at_each_point(tmp_path: Path, point: str) -> None:
         fetcher = MemoryFetcher(web | {f"https://{HOST}/map.txt": listed})
         state = tmp_path / "all.db"
         with walk_many_sync([HOST], state=state, fetcher=fetcher, changes=True) as run:
-            run.write_sync(output, report=report)
+            write_sites_sync(run, output, report=report)
         return find_pages()
 
     def find_pages() -> list[str]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
+from sitemapreader import walk, walk_sync
 from sitemapreader._types.options import FetchOptions
-from sitemapreader._walk import walk, walk_sync
 from sitemapreader.changes import State
 from sitemapreader.changes.tracker import ACK_ENTRIES
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sitemapreader import walk
 from sitemapreader._types.issues import IssueCode
-from sitemapreader._walk import walk
 from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from tests.support.clock import DAY, SetClock

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sitemapreader import walk
 from sitemapreader._types.options import FetchOptions, Limits
-from sitemapreader._walk import walk
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from tests.support.walking import ROBOTS, Pages, Walked, index, moved, urlset, walk_all
 

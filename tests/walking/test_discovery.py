@@ -28,7 +28,7 @@ from tests.support.walking import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sitemapreader._walk import Discovery
+    from sitemapreader import Discovery
 
 PAGE = b"<html><link rel=sitemap href=/hinted.xml></html>"
 HTML = b"<!doctype html><html><title>Not found</title></html>"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
+from sitemapreader import walk
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._types.outcomes import Status
-from sitemapreader._walk import walk
 from sitemapreader.fetch.hosts import HostBreaker
 from tests.support.serving import Answer, Site, serve_site
 from tests.support.walking import (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
+from sitemapreader import Walk, walk
 from sitemapreader._types.models import SitemapEntry, UrlEntry
-from sitemapreader._walk import Walk, walk
 from sitemapreader._walk.walks import BUFFERED_EVENTS
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from tests.support.each_case import for_each

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sitemapreader import Walk, walk_sync
 from sitemapreader._event_loop import LoopThread
 from sitemapreader._many import walk_many_sync
-from sitemapreader._walk import Walk, walk_sync
 from sitemapreader._walk.walks import BUFFERED_EVENTS
 from sitemapreader.fetch.local import MemoryFetcher
 from tests.support.walking import Pages, index, urlset

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from sitemapreader._cli.console import Console
 from sitemapreader._cli.parser import ALL_READ, PARTIAL, UsageError
 from sitemapreader._cli.process import LineWriter, opened, run_process, write_to
+from sitemapreader._columns.json import to_json
 from sitemapreader._types.issues import excerpt
 from sitemapreader._types.outcomes import inflect
 from sitemapreader.changes import DocumentState, SiteState, State
 from sitemapreader.changes.rows import as_moment
-from sitemapreader.output.text import escape_urls, to_json
+from sitemapreader.output.text import escape_urls
 
 if TYPE_CHECKING:
     import argparse

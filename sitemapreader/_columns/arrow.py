@@ -1,4 +1,4 @@
-"""Entries as Arrow record batches and Parquet, a column at a time.
+"""Entries as Arrow record batches, a column at a time.
 
 Types follow from those of the models: a tuple is a list, a class a struct, a datetime a timestamp
 in UTC with microseconds. What Arrow has no type for, a class in itself and a mapping, is JSON.
@@ -6,7 +6,6 @@ in UTC with microseconds. What Arrow has no type for, a class in itself and a ma
 
 from __future__ import annotations
 
-import io
 from array import array
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -14,18 +13,16 @@ from itertools import accumulate, chain
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
+from sitemapreader._columns import COLUMNS, SCHEMA_VERSION, SITE_COLUMN, Column
+from sitemapreader._columns.json import to_json
 from sitemapreader._types.dates import FIRST_YEAR
 from sitemapreader._types.errors import name_extra
 from sitemapreader._types.rows import (
-    BATCH_ROWS,
     EntryColumns,
     OutputRows,
     SiteRows,
     join_output,
 )
-from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION, SITE_COLUMN, Column
-from sitemapreader.output.sink import Encoder
-from sitemapreader.output.text import to_json
 
 with name_extra("Parquet and Arrow need", "arrow"):
     import pyarrow as pa
@@ -36,8 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["make_array", "make_schema"]
 
-GROUP_ROWS = 40_960
-"""Rows of a group, which is written at once; about 7 MB. DuckDB reads groups in parallel."""
 VERSION_KEY = b"sitemapreader.schema"
 """Key of the metadata whose value is the version of the schema, in digits."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -220,64 +215,3 @@ def _write_bits(marks: Iterable[object]) -> pa.Buffer:
     """Return a bit for each mark, the first one lowest."""
     digits = "".join(["1" if mark else "0" for mark in marks])
     return pa.py_buffer(int(digits[::-1], 2).to_bytes((len(digits) + 7) // 8, "little"))
-
-
-# -- Parquet
-
-
-class ParquetEncoder(Encoder):
-    """An encoder of Parquet; rows wait until they fill a batch, and batches a group."""
-
-    def __init__(self, columns: tuple[Column, ...]) -> None:
-        import pyarrow.parquet as pq  # noqa: PLC0415 (batches alone do not need it)
-
-        self._columns, self._bytes = columns, _Bytes()
-        self._rows: list[OutputRows] = []
-        self._waiting = 0
-        """Number of these rows."""
-        self._batches: list[pa.RecordBatch] = []
-        self._writer = pq.ParquetWriter(
-            self._bytes,
-            make_schema(columns),
-            compression="zstd",
-            use_dictionary=[column.name for column in columns if column.is_repetitive],
-        )
-        self.head = self._bytes.take()
-
-    def encode(self, rows: OutputRows) -> bytes:
-        """Return a group of rows, if it is full, or nothing."""
-        self._rows.append(rows)
-        self._waiting += len(rows)
-        if self._waiting >= BATCH_ROWS:
-            self._make_batch()
-        return self._bytes.take()
-
-    def end(self) -> list[bytes]:
-        """Return the last group of rows and the footer of the file."""
-        self._make_batch()
-        self._write_group()
-        self._writer.close()
-        return [self._bytes.take()]
-
-    def _make_batch(self) -> None:
-        self._batches += make_batches(self._rows, self._columns)
-        self._rows = []
-        self._waiting = 0
-        if sum(map(len, self._batches)) >= GROUP_ROWS:
-            self._write_group()
-
-    def _write_group(self) -> None:
-        if self._batches:
-            self._writer.write_table(pa.Table.from_batches(self._batches))
-            self._batches = []
-
-
-class _Bytes(io.BytesIO):
-    """A file for pyarrow's writer, whose bytes are taken from its start."""
-
-    def take(self) -> bytes:
-        """Return the bytes that were written since the last call."""
-        data = self.getvalue()
-        self.seek(0)
-        self.truncate()
-        return data
