@@ -183,7 +183,7 @@ PUBLIC = {
         watch Watch SiteOutcome SiteStatus discover discover_sync Discovery newest
         newest_sync Newest why why_sync Explanation
     """,
-    "Reading one document": "read SitemapReader Event parse_robots Robots usage_of",
+    "Reading one document": "read SitemapReader Event parse_robots Robots usage_of urls",
     "Values": """
         UrlEntry SitemapEntry Image Video News Alternate _types.models.Price
         _types.models.Restriction Extra Format Via Change DateSource
@@ -198,19 +198,7 @@ PUBLIC = {
         changes.GonePage changes.name_of_sitemaps changes.PlannedDocument
     """,
     "Outputs and tables": """
-        open_output to_dataframe read_batches IncompleteWarning output output.columns
-        output.arrow
-    """,
-    "For extensions": """
-        _types.urls.NORMAL_URL _types.urls.has_web_scheme _types.urls.host_of
-        _types.urls.origin_of _types.urls.parse_url _types.urls.path_of
-        _types.urls.site_of _types.urls.trim _types.urls.url_key
-        _bytes.lines.iterate_lines _types.dates.as_since _types.dates.parse_lastmod
-        _event_loop.LoopThread _event_loop.end_task _event_loop.repeat_in_thread
-        _event_loop.run_in_thread _event_loop.without_await _types.errors.advise_extra
-        _types.errors.name_extra _types.errors.suggest _types.issues.excerpt
-        _types.issues.show_url _types.outcomes.show_bytes _many.name_site
-        _types.options.MAX_URL_CHARS __version__ _types.options.ROBOTS_MAX_BYTES
+        open_output to_dataframe read_batches IncompleteWarning output
     """,
 }
 """Heading -> the names below it, in `sitemapreader`: modules stand for all that they export."""

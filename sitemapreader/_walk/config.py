@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict
 
 import attrs
 from attrs.converters import optional
@@ -31,8 +31,10 @@ from sitemapreader.fetch.urls import HostMap
 
 if TYPE_CHECKING:
     from sitemapreader._types.dates import When
-    from sitemapreader._walk.memory import WalkState
+    from sitemapreader._walk.context import Batch
+    from sitemapreader._walk.memory import WalkMemory, WalkSettings
     from sitemapreader._walk.search import Probe
+    from sitemapreader._walk.stream import Channel
     from sitemapreader.fetch.urls import HostPairs
 
 _NO_WAIT = 0.01
@@ -72,6 +74,16 @@ Sitemaps: TypeAlias = Iterable[str | Path | SitemapEntry]
 
 Patterns: TypeAlias = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
 """One or several regular expressions; each is searched for in a URL."""
+
+
+class WalkState(Protocol):
+    """A state, which opens a memory for each walk."""
+
+    def open_memory(
+        self, settings: WalkSettings, channel: Channel[Batch]
+    ) -> WalkMemory:
+        """Open the memory of a walk; raise StateError if it cannot be used."""
+        ...
 
 
 class SearchArguments(TypedDict, total=False):

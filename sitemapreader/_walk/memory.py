@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from sitemapreader._types.models import Format, SitemapEntry
     from sitemapreader._types.outcomes import BodyDigest, Document, Status
     from sitemapreader._types.rows import Rows
-    from sitemapreader._walk.context import Batch, UrlAllowance, WalkContext
-    from sitemapreader._walk.stream import Channel
+    from sitemapreader._walk.context import UrlAllowance, WalkContext
     from sitemapreader.fetch.local import StoredResponse
     from sitemapreader.pages.robots import RobotsCache
 
@@ -347,16 +346,6 @@ class WalkMemory(ChangeStore, ResponseCache, Protocol):
 
     async def close(self) -> None:
         """End the use of the memory."""
-        ...
-
-
-class WalkState(Protocol):
-    """A state, which opens a memory for each walk."""
-
-    def open_memory(
-        self, settings: WalkSettings, channel: Channel[Batch]
-    ) -> WalkMemory:
-        """Open the memory of a walk; raise StateError if it cannot be used."""
         ...
 
 

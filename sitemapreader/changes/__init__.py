@@ -32,12 +32,12 @@ from sitemapreader.changes.schedule import PlannedDocument, plan_documents
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from sitemapreader._walk.config import WalkState
     from sitemapreader._walk.context import Batch
     from sitemapreader._walk.memory import (
         RemovalKind,
         WalkMemory,
         WalkSettings,
-        WalkState,
     )
     from sitemapreader._walk.stream import Channel
 

@@ -34,8 +34,8 @@ from sitemapreader import (
     State,
     walk,
 )
-from sitemapreader._types.urls import host_of, origin_of, site_of, trim, url_key
 from sitemapreader.fetch import read_body
+from sitemapreader.urls import host_of, origin_of, site_of, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -259,7 +259,7 @@ class Submission:
         else:
             if not origin_of(response.url).endswith(f"//{host}"):
                 said = "redirects to another host"
-            elif trim(body.decode("utf-8", "replace")) != self._key:
+            elif body.decode("utf-8-sig", "replace").strip() != self._key:
                 said = "has other content"
         if said:
             raise IndexNowError(host, f"{place} {said}", status, _PUT)

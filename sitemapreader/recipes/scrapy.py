@@ -35,15 +35,20 @@ from sitemapreader import (
     Via,
     parse_robots,
 )
-from sitemapreader._types.errors import name_extra
 from sitemapreader.fetch import charset_of
 
-with name_extra("sitemapreader.recipes.scrapy needs", "scrapy"):
+try:
     from scrapy import Request, Spider
     from scrapy.http import Response  # noqa: TC002 (Scrapy resolves the annotations of callbacks)
     from scrapy.settings import Settings
     from scrapy.spidermiddlewares.httperror import HttpError
     from scrapy.utils.asyncio import run_in_thread, sleep
+except ModuleNotFoundError as error:
+    said = (
+        f"sitemapreader.recipes.scrapy needs {error.name}; the extra `scrapy` brings it: "
+        "pip install 'sitemapreader[scrapy]'"
+    )
+    raise ModuleNotFoundError(said, name=error.name) from error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

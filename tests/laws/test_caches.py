@@ -26,7 +26,7 @@ SHORT_KEYS = {
     "audit.rules.make_issue_rule": "codes of ours",
     "fetch.addresses._parse_address": "texts of up to 45 characters",
     "fetch.addresses.is_public": "addresses",
-    "output.arrow.make_schema": "columns of ours, those of 16 outputs",
+    "_columns.arrow.make_schema": "columns of ours, those of 16 outputs",
     "_types.urls._load": "has no key",
     "_types.urls._parse_cached": "only URLs of ordinary length, see `parse_url`",
     "_read.html.write_opening": "names of elements that we look for",

@@ -1,4 +1,4 @@
-"""Imports go downwards only, folders stay small, and each foreign power lives in one place."""
+"""No import runs in a circle, and each foreign power lives in one place."""
 
 from __future__ import annotations
 
@@ -10,26 +10,6 @@ import pytest
 
 from tests.support import package
 from tests.support.each_case import for_each
-
-LAYERS = (
-    {"_version", "_log", "_types", "_identity", "_event_loop"},
-    {"_columns"},
-    {"output"},
-    {"_bytes"},
-    {"_read"},
-    {"fetch"},
-    {"pages"},
-    {"_walk"},
-    {"changes"},
-    {"_api", "_many"},
-    {"_tables"},
-    {"audit", "distributed", "_presence"},
-    {"_mcp"},
-    {""},
-    {"recipes"},
-    {"_cli", "__main__"},
-)
-"""From the bottom upwards; a module imports from its own layer and those before it."""
 
 CONFINED = {
     "aiohttp": {"fetch", "recipes"},
@@ -87,7 +67,6 @@ OTHER_PROCESS = {"_read.feedparser"}
 """A script that is run: it starts itself as a child process with limits, and reads there."""
 SHARED_NAMES = {"T", "__all__", "__getattr__", "__dir__", "main"}
 """Names that mean the same thing in each module that has them."""
-HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 MODULES = list(package.paths())
 
 
@@ -108,25 +87,6 @@ def used_modules(name: str) -> set[str]:
             several = (f"{module}.{alias.name}".lstrip(".") for alias in node.names)
             used |= {each if each in package.paths() else module for each in several}
     return used & package.paths().keys() - {""}
-
-
-def test_every_room_has_its_layer() -> None:
-    """A new module or package is placed in the table before it imports anything."""
-    assert len(MODULES) > 10
-    assert {room_of(module) for module in MODULES} <= HEIGHT.keys()
-
-
-@for_each("module", MODULES)
-def test_imports_go_downwards(module: str) -> None:
-    """No module knows of one above it, not even for a type."""
-    prefix = "sitemapreader."
-    rooms = {
-        room_of(name.removeprefix(prefix))
-        for name in package.imports_of(module)
-        if name.startswith(prefix)
-    }
-    height = HEIGHT[room_of(module)]
-    assert {room for room in rooms if HEIGHT.get(room, 0) > height} == set()
 
 
 def test_no_import_circle() -> None:
@@ -188,23 +148,6 @@ def test_readers_touch_nothing(module: str) -> None:
         if isinstance(node, ast.Call):
             called = getattr(node.func, "attr", getattr(node.func, "id", ""))
             assert called not in OPENERS
-
-
-@pytest.mark.parametrize("room", ["audit", "distributed", "recipes"])
-def test_rooms_on_top_use_public_names(room: str) -> None:
-    """Audits, distributed runs and recipes are built as others could build them."""
-    public = {name for names in package.list_public().values() for name in names}
-    used = {
-        alias.name
-        for module in MODULES
-        if room_of(module) == room
-        for node in ast.walk(package.parse(module))
-        if isinstance(node, ast.ImportFrom)
-        and (node.module or "").partition(".")[0] == "sitemapreader"
-        and room_of((node.module or "").partition(".")[2]) != room
-        for alias in node.names
-    }
-    assert used - public == set()
 
 
 @pytest.mark.parametrize(
