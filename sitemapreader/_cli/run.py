@@ -32,6 +32,7 @@ from sitemapreader._many.sources import (
 from sitemapreader._types.errors import suggest
 from sitemapreader._types.options import SITE_SECONDS
 from sitemapreader._types.outcomes import SiteOutcome, SiteStatus
+from sitemapreader._types.urls import has_web_scheme
 
 if TYPE_CHECKING:
     import argparse
@@ -50,7 +51,7 @@ MAX_LINE_CHARS = 65_536
 """Line of a list of sites: the longest URL that is requested."""
 _LIST_COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 _NO_URL = "is not an http(s) URL; a list may contain only URLs"
-ONLY_FILES = "--base-url requires a folder or a file that exists: check the path, or leave it out"
+_ONLY_FILES = "--base-url requires a folder or a file"
 NO_SOURCE = "is neither an http(s) URL nor an existing file or folder"
 
 
@@ -88,8 +89,16 @@ def find_sources(
         )
     tasks = [_find_task(word, arguments, find) for word in arguments.sources]
     if arguments.base_url and not any(task.fetcher for task in tasks):
-        raise UsageError(ONLY_FILES)
+        raise UsageError(refuse_base_url(arguments.sources))
     return tasks
+
+
+def refuse_base_url(words: Iterable[str]) -> str:
+    """Return why sources of which none is a folder or a file have no base URL."""
+    missing = next((word for word in words if not has_web_scheme(word)), None)
+    if missing is None:
+        return f"{_ONLY_FILES}: leave it out"
+    return f"{missing!r} does not exist: check the path ({_ONLY_FILES})"
 
 
 def _find_task(word: str, arguments: argparse.Namespace, find: Find) -> SiteTask:
@@ -100,6 +109,8 @@ def _find_task(word: str, arguments: argparse.Namespace, find: Find) -> SiteTask
     try:
         return find(word, arguments)
     except InvalidSiteError as error:
+        if arguments.base_url:
+            raise UsageError(refuse_base_url([word])) from None
         hint = ""
         if word.isalpha():  # it may be a mistyped command
             hint = suggest(word, COMMANDS, f" the commands are {', '.join(COMMANDS)}")

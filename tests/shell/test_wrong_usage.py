@@ -144,7 +144,7 @@ WRONG = [
     ("site --undated drop", "--undated requires --since or"),
     (
         "a.example --base-url https://b.example/",
-        "--base-url requires a folder or a file",
+        "'a.example' does not exist: check the path",
     ),
     (
         "-i sites.txt --base-url https://b.example/",
@@ -152,8 +152,17 @@ WRONG = [
     ),
     (
         "audit a.example --base-url https://b.example/",
-        "--base-url requires a folder or a file",
+        "'a.example' does not exist: check the path",
     ),
+    (
+        "audit https://a.example/ --base-url https://b.example/",
+        "--base-url requires a folder or a file: leave it out",
+    ),
+    (
+        "audit ./pubic --base-url https://b.example/",
+        "'./pubic' does not exist: check the path",
+    ),
+    ("pubic/x --base-url https://b.example/", "'pubic/x' does not exist"),
     ("audit site --pages many", "--pages: 'many': write a number, 0 or all"),
     ("audit site --pages -1", "'-1': write a number, 0 or all"),
     (

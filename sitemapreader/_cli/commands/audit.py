@@ -32,7 +32,7 @@ from sitemapreader._cli.process import (
     run_process,
     write_to,
 )
-from sitemapreader._cli.run import NO_SOURCE, ONLY_FILES
+from sitemapreader._cli.run import NO_SOURCE, refuse_base_url
 from sitemapreader._many.sources import (
     STANDARD_INPUT,
     InvalidSiteError,
@@ -251,7 +251,7 @@ class _AuditCommand:
         if text == STANDARD_INPUT or path.exists():
             return path
         if self._arguments.base_url:
-            raise UsageError(ONLY_FILES)
+            raise UsageError(refuse_base_url([text]))
         try:
             checked = check_task(text)
         except InvalidSiteError as error:
