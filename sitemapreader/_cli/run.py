@@ -94,7 +94,7 @@ def find_sources(
 
 
 def refuse_base_url(words: Iterable[str]) -> str:
-    """Return why sources of which none is a folder or a file have no base URL."""
+    """Return why sources have no base URL: none of them is a folder or a file."""
     missing = next((word for word in words if not has_web_scheme(word)), None)
     if missing is None:
         return f"{_ONLY_FILES}: leave it out"

@@ -41,6 +41,7 @@ _JUDGING = (
         "mark_languages",
         "mark_refused",
         "mark_network",
+        "borrow_probes",
         "distrust_probes",
         "find_soft_errors",
     ),

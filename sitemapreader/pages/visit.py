@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     from sitemapreader._read.robots import Robots
 
 
-ABSENT_STATUSES = frozenset({404, 410})
-"""Statuses of responses that say that there is no such page."""
+PROBE_STATUSES = frozenset(range(400, 600)) - {401, 407, 429, 503}
+"""Statuses with which a host may respond to a made-up path, in place of a request to log in or to
+wait: the page that comes with one is its error page."""
 
 
 class NotJudged(StrEnum):
@@ -137,7 +138,7 @@ async def visit_pages(
         robots: origin -> its robots.txt, of those that you have.
         network: how many failures of a host are too many.
         trusted: URLs whose hosts may be private, because you named them.
-        probes: URLs of pages that do not exist: what they answer with 404 or 410 is read.
+        probes: URLs of pages that do not exist: their error pages are read, whatever the status.
     """
     client = make_client(fetcher, network.user_agent, options=network)
     for name in trusted:
@@ -215,7 +216,7 @@ class _Visits:
     async def _ask(self, url: str, *, is_again: bool) -> PageVisit:
         breaker = self._breaker
         begun = asyncio.get_running_loop().time()
-        errors = ABSENT_STATUSES if url in self._probes else frozenset()
+        errors = PROBE_STATUSES if url in self._probes else frozenset()
         try:
             async with self._pages.open(url, error_pages=errors) as response:
                 visit = await self._read(url, response)

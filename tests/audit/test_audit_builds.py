@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 from aiohttp import web
 
@@ -373,7 +374,7 @@ async def test_guesses_without_a_sitemap_are_not_counted(start: int, path: str) 
 # -- pages
 
 
-@pytest.mark.parametrize("status", [404, 410, 200])
+@pytest.mark.parametrize("status", [404, 410, 200, 400, 403, 500])
 async def test_a_listed_error_page_is_known_by_its_text(status: int) -> None:
     """A page with the text of what a made-up path gets is none, whatever the status of that."""
     text = "The page that you wanted is away. Perhaps the search has it?"
@@ -392,6 +393,25 @@ async def test_a_listed_error_page_is_known_by_its_text(status: int) -> None:
         publish(server, "", *fine, *errors)
         with await judge(server.base) as result:
             assert hits(result) == {"page-soft-404": [(path, "") for path in errors]}
+
+
+async def test_small_folders_have_the_error_pages_of_their_host() -> None:
+    """A made-up path is requested in the largest folders; its error page is that of all others."""
+    lost = page(text="The page that you wanted is away. Perhaps the search has it?")
+    fine = {
+        f"f{folder}/{number}": page(text=f"{WORDS} {folder} {number}")
+        for folder in range(4)
+        for number in range(6 - folder)
+    }
+    gone = ["f2/gone", "f3/gone"]
+    async with serve_pages(**fine, **dict.fromkeys(gone, lost)) as server:
+        server.default = lambda _: web.Response(
+            text=lost, status=404, content_type="text/html"
+        )
+        publish(server, *fine, *gone)
+        figures = attrs.evolve(FIGURES, page_probes=1)
+        with await judge(server.base, figures=figures) as result:
+            assert hits(result) == {"page-soft-404": [(path, "") for path in gone]}
 
 
 @pytest.mark.parametrize("path", ["404.html", "404/", "de/404.html", "404"])

@@ -118,6 +118,12 @@ WHERE not_judged IS NULL AND file = ''
     HAVING 2 * count(*) FILTER (status < 500) < count(*) OR bool_or(error LIKE 'host-down%')
 )
 
+-- borrow_probes: folders without a made-up path of their own have the error pages of their host
+INSERT INTO probe
+SELECT DISTINCT first_folder(p.key), q.status, NULL::VARCHAR, q.template_hash, q.says_missing
+FROM page p JOIN probe q ON host_of(q.folder) = host_of(p.key)
+WHERE q.status >= 400 AND first_folder(p.key) NOT IN (SELECT folder FROM probe)
+
 -- distrust_probes: pages that are made in the browser are all alike, and do not say that there is none;
 -- where three others have texts of their own, the server makes them. Of an error page by its status, half is
 -- not enough, and one that is named as such says nothing.

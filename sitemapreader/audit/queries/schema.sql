@@ -270,7 +270,7 @@ CREATE TABLE page_alternate (
 CREATE TABLE earlier (         -- pages of --since-audit
     key VARCHAR, lastmod TIMESTAMP, text_hash VARCHAR
 );
-CREATE TABLE probe (           -- a made-up path, answered 200, 404 or 410
+CREATE TABLE probe (           -- a made-up path, and its response
     folder VARCHAR, status USMALLINT, final_key VARCHAR, template_hash VARCHAR,
     says_missing BOOLEAN       -- in words
 );
