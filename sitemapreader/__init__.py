@@ -185,7 +185,12 @@ _EXPORTS = {
 def __getattr__(name: str) -> Any:
     """Load a public name (PEP 562)."""
     if name not in _EXPORTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        said = f"module {__name__!r} has no attribute {name!r}"
+        if not name.startswith("_"):  # nobody reads that about a name of Python's own
+            from sitemapreader._types.habits import advise_name  # noqa: PLC0415 (rare)
+
+            said = f"{said}:{advise_name(name, __all__)}".removesuffix(":")
+        raise AttributeError(said)
     value = getattr(import_module(f"{__name__}.{_EXPORTS[name]}"), name)
     globals()[name] = value
     return value

@@ -137,7 +137,7 @@ def walk(site: str | Path | None = None, **arguments: Unpack[WalkArguments]) -> 
     Raises TypeError or ValueError for wrong arguments. The walk raises StateError if
     the state's file cannot be used. Problems of documents never raise: see `Walk.report`.
     """
-    refuse_unknown("walk", arguments.keys() - WalkArguments.__annotations__.keys())
+    refuse_unknown("walk", arguments, WalkArguments.__annotations__)
     if (state := arguments.get("state")) is not None:
         arguments["state"] = open_state(state)
     return Walk(make_config(site, **arguments))
@@ -196,9 +196,7 @@ async def discover(site: str, **arguments: Unpack[SearchArguments]) -> Discovery
         TypeError: an argument has the wrong type.
         ValueError: an argument has an invalid value.
     """
-    refuse_unknown(
-        "discover", arguments.keys() - SearchArguments.__annotations__.keys()
-    )
+    refuse_unknown("discover", arguments, SearchArguments.__annotations__)
     config = make_config(check_url("site", site), reads=False, **arguments)
     sitemaps: dict[str, SitemapEntry] = {}
     async with Walk(config) as found:

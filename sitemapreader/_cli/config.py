@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader._cli.parser import UsageError
-from sitemapreader._types.errors import suggest
+from sitemapreader._types.habits import suggest
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._walk.config import SharedArguments, WalkConfig
 from sitemapreader._walk.context import UrlAllowance

@@ -461,3 +461,17 @@ def list_options(command: str) -> Iterator[tuple[str, list[Option]]]:
     for group, options in OPTIONS.items():
         if chosen := [each for each in options if command in each.commands]:
             yield group, chosen
+
+
+def _list_flags(command: str) -> dict[str, tuple[str, ...]]:
+    return {
+        flag: option.choices or ()
+        for _, options in list_options(command)
+        for option in options
+        for flag in option.flags
+        if flag.startswith("-")
+    }
+
+
+FLAGS = {command: _list_flags(command) for command in _ALL.split()}
+"""Command -> its options, each with its values if they are few."""

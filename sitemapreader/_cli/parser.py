@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 
-from sitemapreader._cli.options import EVERYDAY, OPTIONS, list_options
-from sitemapreader._types.errors import suggest
+from sitemapreader._cli.options import EVERYDAY, FLAGS, OPTIONS, list_options
+from sitemapreader._types.habits import advise_option, suggest
 from sitemapreader._types.issues import excerpt
 from sitemapreader._types.options import Limits
 
@@ -72,10 +72,12 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *, example: str = "", **settings: Any) -> None:
         super().__init__(**settings)
         self._example = example
+        self._command = ""
         self._negative_number_matcher = _NEGATIVE
 
     def add_options(self, command: str) -> None:
         """Add the options of a command, in groups."""
+        self._command = command
         for title, options in list_options(command):
             group = self.add_argument_group(title)
             places: dict[str, argparse._ActionsContainer] = {"": group}
@@ -124,13 +126,7 @@ class Parser(argparse.ArgumentParser):
         # only what stands before "=": the value may be a password
         names = [word.partition("=")[0] for word in unknown if word.startswith("-")]
         if names:
-            known = [
-                flag for action in self.list_actions() for flag in action.option_strings
-            ]
-            hint = suggest(names[0], known)
-            self.error(
-                f"unknown option: {' '.join(names)};{hint} see {self.prog} --help"
-            )
+            self.error(f"{self._describe_unknown(names)} see {self.prog} --help")
         if unknown:
             single = [each.metavar for each in self.list_actions() if each.nargs == "?"]
             if single:
@@ -141,6 +137,15 @@ class Parser(argparse.ArgumentParser):
                 f"unexpected argument: {' '.join(unknown)};{hint} see {self.prog} --help"
             )
         return Arguments(**vars(arguments))  # not before: argparse asks what it has not
+
+    def _describe_unknown(self, names: list[str]) -> str:
+        """Say that options are unknown, and what to write instead."""
+        said = [f"unknown option: {' '.join(names)};"]
+        for name in names:
+            if hint := advise_option(name, self._command, FLAGS):
+                about = f" {name}:" if len(names) > 1 else ""
+                said.append(f"{about}{hint};".replace("?;", "?"))
+        return "".join(said)
 
     def list_actions(self) -> list[argparse.Action]:
         """Return the options and the positional arguments."""

@@ -29,7 +29,7 @@ from sitemapreader._many.sources import (
     find_source,
     open_pieces,
 )
-from sitemapreader._types.errors import suggest
+from sitemapreader._types.habits import advise_command
 from sitemapreader._types.options import SITE_SECONDS
 from sitemapreader._types.outcomes import SiteOutcome, SiteStatus
 from sitemapreader._types.urls import has_web_scheme
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 MAX_LINE_CHARS = 65_536
 """Line of a list of sites: the longest URL that is requested."""
 _LIST_COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
+_COMMAND_WORD = re.compile(r"[a-z]+(-[a-z]+)*", re.IGNORECASE)
 _NO_URL = "is not an http(s) URL; a list may contain only URLs"
 _ONLY_FILES = "--base-url requires a folder or a file"
 NO_SOURCE = "is neither an http(s) URL nor an existing file or folder"
@@ -112,8 +113,9 @@ def _find_task(word: str, arguments: argparse.Namespace, find: Find) -> SiteTask
         if arguments.base_url:
             raise UsageError(refuse_base_url([word])) from None
         hint = ""
-        if word.isalpha():  # it may be a mistyped command
-            hint = suggest(word, COMMANDS, f" the commands are {', '.join(COMMANDS)}")
+        if _COMMAND_WORD.fullmatch(word):  # it may be a mistyped command
+            hint = advise_command(word, COMMANDS)
+            hint = hint or f" the commands are {', '.join(COMMANDS)}"
         raise UsageError(
             f"{str(error)!r} {NO_SOURCE}{';' * bool(hint)}{hint}"
         ) from None

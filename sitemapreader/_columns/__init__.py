@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import attrs
 
-from sitemapreader._types.errors import suggest
+from sitemapreader._types.habits import suggest
 from sitemapreader._types.models import EXTENSIONS, UrlEntry
 from sitemapreader._types.outcomes import SiteOutcome
 

@@ -42,6 +42,10 @@ __all__ = [
 ]
 
 
+_RUN_ARGUMENTS = ("at_once", "site_seconds", "on_site")
+"""Arguments of a run over many sites that a walk has not."""
+
+
 def walk_many(
     sites: Sites,
     *,
@@ -86,9 +90,8 @@ def walk_many(
     One fetcher serves all sites. A bug that ends the walk over one site does not end the others.
     Raises the errors of `walk`.
     """
-    refuse_unknown(
-        "walk_many", arguments.keys() - SharedArguments.__annotations__.keys()
-    )
+    known = {*_RUN_ARGUMENTS, *SharedArguments.__annotations__}
+    refuse_unknown("walk_many", arguments, known)
     if isinstance(sites, str | bytes):
         raise TypeError(
             "sites must be a list: write walk_many([url]), not walk_many(url)"
@@ -160,10 +163,8 @@ def watch(
         else:
             given = ", ".join(map(str, kinds))
         raise ValueError(f"`kinds` must be a list of {', '.join(known)}, got {given!r}")
-    own = {"at_once", "site_seconds", "on_site"}
-    refuse_unknown(
-        "watch", arguments.keys() - SharedArguments.__annotations__.keys() - own
-    )
+    known_arguments = {*_RUN_ARGUMENTS, *SharedArguments.__annotations__, "pace"}
+    refuse_unknown("watch", arguments, known_arguments)
     if named := arguments.keys() & _WATCH_ARGUMENTS:
         raise TypeError(f"watch has no argument {min(named)!r}: use `kinds` and `pace`")
     return Watch(

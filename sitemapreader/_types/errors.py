@@ -19,7 +19,7 @@ import attrs
 from sitemapreader._types.issues import MAX_NAME, IssueCode, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -44,16 +44,6 @@ def name_extra(what: str, extra: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         message = f"{what} {error.name}; {advise_extra(extra)}"
         raise ModuleNotFoundError(message, name=error.name) from error
-
-
-def suggest(word: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Return " did you mean ...?" with the known word that is closest, if any is."""
-    from difflib import get_close_matches  # noqa: PLC0415 (only where something is wrong)
-
-    close = get_close_matches(word, list(known), n=1)
-    if close:
-        return f" did you mean {close[0]}?"
-    return otherwise
 
 
 class SitemapReaderError(Exception):

@@ -6,7 +6,7 @@ Misuse raises at once, with what to write instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from inspect import iscoroutinefunction
@@ -17,7 +17,7 @@ import attrs
 from attrs.converters import optional
 
 from sitemapreader._types.dates import as_since, as_until
-from sitemapreader._types.errors import suggest
+from sitemapreader._types.habits import advise_argument
 from sitemapreader._types.issues import without_userinfo
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.options import ExtraFormats, FetchOptions, Limits, one_of
@@ -230,30 +230,24 @@ def check_function(name: str, value: object, what: str) -> None:
         )
 
 
-_INSTEAD = {
-    "timeout": "options=FetchOptions(total_seconds=...)",
-    "session": "fetcher=..., an object with `open` that wraps it",
-    "client": "fetcher=..., an object with `open` that wraps it",
-    "removed": "unlisted=True, or gone=1_000, with changes=True",
-    "limit": "max_urls=..., or leave the loop with `break`",
-    "url": "the site as the first argument, or sitemaps=[url]",
+_NESTED_ARGUMENTS = {
     **{name: f"limits=Limits({name}=...)" for name in attrs.fields_dict(Limits)},
     **{
         name: f"options=FetchOptions({name}=...)"
         for name in attrs.fields_dict(FetchOptions)
     },
 }
-"""Names that are not arguments of a walk -> the replacement."""
+"""Fields of settings -> how an argument of a walk sets them."""
 
 
-def refuse_unknown(function: str, names: Iterable[str]) -> None:
-    """Raise TypeError for unknown arguments, with the names to write instead."""
+def refuse_unknown(function: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Raise TypeError for a name that is not among the known arguments of a function."""
     for name in names:
-        # which this function has not
-        others = WalkArguments.__annotations__.keys() - {name}
-        hint = suggest(name, others, " see its documentation")
-        if name in _INSTEAD:
-            hint = f" write {_INSTEAD[name]}"
+        if name in known:
+            continue
+        hint = (
+            advise_argument(name, known, _NESTED_ARGUMENTS) or " see its documentation"
+        )
         raise TypeError(f"{function} has no argument {name!r}:{hint}")
 
 

@@ -188,11 +188,8 @@ async def newest(
     are compared as they are written, and a day lasts to its end in the last zone of the world.
     Raises the errors of `walk`.
     """
-    refuse_unknown(
-        "newest",
-        arguments.keys()
-        - (WalkArguments.__annotations__.keys() - {*_REFUSED_ARGUMENTS}),
-    )
+    known = WalkArguments.__annotations__.keys() - {*_REFUSED_ARGUMENTS}
+    refuse_unknown("newest", arguments, known | {"number", "documents"})
     for name, value in (("number", number), ("documents", documents)):
         check_count(name, value)
     search = _Search(number, documents)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader._types.errors import suggest
+from sitemapreader._types.habits import suggest
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.outcomes import show_bytes
 from sitemapreader.audit.models import (

@@ -27,6 +27,7 @@ SHORT_KEYS = {
     "fetch.addresses._parse_address": "texts of up to 45 characters",
     "fetch.addresses.is_public": "addresses",
     "_columns.arrow.make_schema": "columns of ours, those of 16 outputs",
+    "_types.habits._load_habits": "has no key",
     "_types.urls._load": "has no key",
     "_types.urls._parse_cached": "only URLs of ordinary length, see `parse_url`",
     "_read.html.write_opening": "names of elements that we look for",

@@ -40,7 +40,7 @@ from sitemapreader._many.sources import (
     check_task,
     open_pieces,
 )
-from sitemapreader._types.errors import suggest
+from sitemapreader._types.habits import suggest
 from sitemapreader._types.issues import Severity
 from sitemapreader._types.urls import path_of
 from sitemapreader.audit.compare import Trend, compare_audits, format_differences
