@@ -69,6 +69,17 @@ class AuditRun:
     def _is_http(self) -> bool:
         return self._source.fetcher is None
 
+    def _requests_pages(self, arguments: WalkArguments) -> bool:
+        """Return whether pages are requested: of a site, and of a sitemap or list in a file.
+
+        The pages of a folder are its files, unless another host is to stand for theirs.
+        """
+        if self._is_http:
+            return True
+        return self._visits.has_number and (
+            self._source.kind == "sitemap" or bool(arguments.get("map_hosts"))
+        )
+
     async def read(self, arguments: WalkArguments) -> None:
         """Read the sitemaps and robots.txt files into the database, and visit pages."""
         source = self._source
@@ -79,7 +90,8 @@ class AuditRun:
         most = arguments.get("max_time")
         async with AsyncExitStack() as stack:
             online = arguments
-            asks = self._is_http or (old is not None and old.fetcher is None)
+            requests_pages = self._requests_pages(arguments)
+            asks = requests_pages or (old is not None and old.fetcher is None)
             if asks and arguments.get("fetcher") is None:
                 from sitemapreader.fetch import HttpFetcher  # noqa: PLC0415 (150 ms)
 
@@ -96,15 +108,18 @@ class AuditRun:
             if old is not None:
                 passed = arguments if old.fetcher else online
                 self._old_complete = await load_old(self._database, old, passed)
-            await self._walk(online if self._is_http else arguments)
-            fetcher = cast("Fetcher", source.fetcher or online["fetcher"])
-            if self._is_http and (hosts := arguments.get("map_hosts")):
-                fetcher = cast("HttpFetcher", fetcher).client(hosts)
+            await self._walk(
+                online if self._is_http else {**arguments, "map_hosts": {}}
+            )
+            if requests_pages:
+                fetcher = cast("Fetcher", online["fetcher"])
+                if hosts := arguments.get("map_hosts"):
+                    fetcher = cast("HttpFetcher", fetcher).client(hosts)
+            else:
+                fetcher = cast("Fetcher", source.fetcher)
             if self._is_http and self._needs_robots():
                 await fetch_robots(self._database, fetcher, network.user_agent)
-            if self._is_http or (
-                isinstance(fetcher, FolderFetcher) and source.kind != "sitemap"
-            ):
+            if requests_pages or source.kind != "sitemap":
                 named = [source.url, *([old.url] if old is not None else [])]
                 # those of the whole audit: the walk has had some of them
                 seconds = min(
@@ -112,7 +127,12 @@ class AuditRun:
                 )
                 left = seconds - (monotonic() - begun)
                 await self._visits.visit(
-                    fetcher, network, named, seconds=left, is_http=self._is_http
+                    fetcher,
+                    network,
+                    named,
+                    seconds=left,
+                    is_http=requests_pages,
+                    respect_robots=arguments.get("respect_robots", True),
                 )
 
     async def _walk(self, arguments: WalkArguments) -> None:

@@ -70,18 +70,20 @@ def draw_sample(
 def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
     """Return how many "listed" or "old" pages were visited; `None` if none was to be.
 
-    Not all that were visited were judged; `not_judged` says why, and `exact` whether all pages
-    were. `bound` is the share that a fault may have at most which none of them has, of `population`
+    Of all that were reached in time, robots.txt may have kept some from being visited. Not all
+    that were visited were judged; `not_judged` says why, and `exact` whether all pages were.
+    `bound` is the share that a fault may have at most which none of them has, of `population`
     pages: all but those of folders and sitemaps in which none could be judged.
     """
     query = _PAGE_QUERIES["tally"].format(f"is_{kind}")
-    wanted, visited, judged, reasons = database.ask(query)[0]
+    wanted, reached, visited, judged, reasons = database.ask(query)[0]
     if not wanted:
         return None
     (total,) = database.ask(_PAGE_QUERIES[kind])[0]
     rate = estimate_rate(database.ask(_PAGE_QUERIES["drawn"], is_old=kind == "old"))
     return Row(
         listed=int(total),
+        reached=reached,
         visited=visited,
         judged=judged,
         not_judged=reasons or {},
@@ -139,6 +141,11 @@ class SiteVisits:
             Need.WAS: "there are no old URLs: pass the old sitemap with `was`",
         }
 
+    @property
+    def has_number(self) -> bool:
+        """True if some or all pages are to be visited because the caller says so."""
+        return self._pages not in (None, 0)
+
     async def visit(
         self,
         fetcher: Fetcher,
@@ -147,11 +154,13 @@ class SiteVisits:
         *,
         seconds: float,
         is_http: bool,
+        respect_robots: bool,
     ) -> None:
         """Visit pages of a site, and a made-up one in each large folder of it.
 
-        `seconds` are for all of them. What robots.txt disallows is not visited, and need not be
-        listed in a folder. Without `is_http` pages are files of the fetcher's folder.
+        `seconds` are for all of them. What robots.txt disallows is not visited, unless
+        `respect_robots` is false, and need not be listed in a folder. Without `is_http` pages are
+        files of the fetcher's folder.
         """
         number = None if self._pages == "all" else self._pages
         wanted = {
@@ -169,7 +178,9 @@ class SiteVisits:
             if isinstance(fetcher, FolderFetcher):
                 why = self._look_up(fetcher)
             else:
-                await self._request(fetcher, network, trusted, seconds)
+                await self._request(
+                    fetcher, network, trusted, seconds, respect_robots=respect_robots
+                )
         for kind, most in wanted.items():
             if most != 0:
                 self._record(kind, why)
@@ -201,11 +212,13 @@ class SiteVisits:
         for kind in met:
             tally = count_pages(database, kind)
             # What was not reached says nothing: any beginning of the visits is a sample.
-            if tally is not None and 2 * tally.judged < max(tally.visited, 1):
+            if tally is not None and 2 * tally.judged < max(tally.reached, 1):
                 said = ", ".join(
                     f"{reason} {count}" for reason, count in tally.not_judged.items()
                 )
-                why = f"only {tally.judged} of {tally.visited} pages could be judged ({said})"
+                why = f"only {tally.judged} of {tally.reached} pages could be judged ({said})"
+                if 2 * tally.not_judged.get("robots", 0) > tally.reached:
+                    why += ": to request what robots.txt disallows, pass `respect_robots=False`"
                 self._record(kind, why)
 
     def _record(self, kind: str, why: str) -> None:
@@ -220,6 +233,8 @@ class SiteVisits:
         network: FetchOptions,
         trusted: Iterable[str],
         seconds: float,
+        *,
+        respect_robots: bool,
     ) -> None:
         figures = self._figures
         database = self._database
@@ -240,6 +255,7 @@ class SiteVisits:
             network=network,
             trusted=tuple(trusted),
             probes=probes,
+            respect_robots=respect_robots,
         )
         visited: list[PageVisit] = []
         is_probed = False

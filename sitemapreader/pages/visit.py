@@ -122,6 +122,7 @@ async def visit_pages(
     network: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
     trusted: Iterable[str] = (),
     probes: Collection[str] = (),
+    respect_robots: bool = True,
 ) -> AsyncGenerator[PageVisit, None]:
     """Visit pages, and yield the response of each as it comes.
 
@@ -139,11 +140,12 @@ async def visit_pages(
         network: how many failures of a host are too many.
         trusted: URLs whose hosts may be private, because you named them.
         probes: URLs of pages that do not exist: their error pages are read, whatever the status.
+        respect_robots: False to request what robots.txt disallows, and without its Crawl-delay.
     """
     client = make_client(fetcher, network.user_agent, options=network)
     for name in trusted:
         client.trust(name)
-    rules = RobotsCache(fetcher, network.user_agent, robots)
+    rules = RobotsCache(fetcher, network.user_agent, robots, respect=respect_robots)
     breaker = HostBreaker(network, by_document=True)
     until = asyncio.get_running_loop().time() + seconds
     pages = PageClient(client, rules, breaker, until)

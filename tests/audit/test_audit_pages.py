@@ -242,7 +242,8 @@ async def test_what_is_not_visited_says_nothing(tmp_path: Path) -> None:
             said = {each.rule.code: each.reason for each in result.facts.not_run}
             assert (
                 said["page-gone"]
-                == "only 0 of 1 pages could be judged (robots 1, time 1)"
+                == "only 0 of 1 pages could be judged (robots 1, time 1): to request what "
+                "robots.txt disallows, pass `respect_robots=False`"
             )
         with await judge(server.base, None, urls=crawl) as result:
             assert hits(result) == {"page-not-found": [("page", "404")]}
@@ -426,3 +427,44 @@ async def test_a_crawl_file_is_judged_without_a_request(tmp_path: Path) -> None:
                 left_out[code]
                 == "a crawl does not report this: visit pages with `pages`"
             )
+
+
+# -- who is asked for pages
+
+
+async def test_no_page_is_requested_that_robots_txt_disallows_unless_asked_for() -> (
+    None
+):
+    """A staging host disallows all: the report says so, and `respect_robots=False` visits it."""
+    async with serve_pages(one=page(), two=404) as server:
+        publish(server, "one", "two", robots="User-agent: *\nDisallow: /")
+        with await judge(server.base) as result:
+            tally = result.facts.pages
+            assert (tally.visited, tally.judged) == (0, 0)
+            assert tally.not_judged == {"robots": 2}
+            text = result.format("text")
+            assert "0 of 2 pages visited, 0 judged; not judged: robots 2" in text
+            reasons = {each.reason for each in result.facts.not_run}
+            assert any(each.endswith("`respect_robots=False`") for each in reasons)
+        assert not {"/one", "/two"}.intersection(server.requested)
+        with await judge(server.base, respect_robots=False) as result:
+            assert hits(result) == {"page-not-found": [("two", "404")]}
+            assert result.facts.pages.visited == 2
+
+
+@pytest.mark.parametrize("name", ["list.txt", "map.xml", ""])
+async def test_pages_of_lists_and_folders_are_requested_from_a_mapped_host(
+    name: str, tmp_path: Path
+) -> None:
+    """A list or a sitemap in a file has no pages beside it: servers are asked for them."""
+    base = "http://www.shop.example/"
+    text = list_pages(base, "one", "two")
+    if name == "list.txt":
+        text = f"{base}one\n{base}two\n"
+    build(tmp_path, **{name or "sitemap.xml": text})
+    async with serve_pages(one=page(), two=404) as server:
+        mapped = {"map_hosts": {"http://www.shop.example": server.base.rstrip("/")}}
+        with await judge(tmp_path / name, **mapped) as result:
+            assert hits(result) == {"page-not-found": [("two", "404")]}
+        with await judge(tmp_path / name, None, **mapped) as result:
+            assert result.facts.pages is None

@@ -202,8 +202,9 @@ SELECT first_folder(key) AS folder, count(*) AS pages,
 FROM page WHERE is_old AND not_judged IS NULL
 GROUP BY folder ORDER BY lost DESC, count(fate) DESC, folder LIMIT 500
 
--- tally: pages that were to be visited, that were, that were judged, and why not; {} is which
+-- tally: pages that were wanted, reached in time, visited, and judged, and why not; {0} is which
 SELECT count(*), count(*) FILTER (not_judged IS DISTINCT FROM 'time'),
+       count(*) FILTER (not_judged IS NULL OR not_judged NOT IN ('time', 'robots') OR statuses <> ''),
        count(*) FILTER (not_judged IS NULL), (
     SELECT map(list(reason), list(number)) FROM (
         SELECT not_judged AS reason, count(*) AS number FROM page
