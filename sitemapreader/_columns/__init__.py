@@ -1,7 +1,7 @@
-"""The columns of every output: one table a kind of record, for all formats.
+"""The columns of every output: one table for each class of records, used by all formats.
 
-Types come from the fields of the records, so a new one of `UrlEntry` needs a row here and nothing
-else; an extension not even that.
+Types come from the fields of the records, so a new field of `UrlEntry` needs only a row here, and
+an extension not even that.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["OUTCOME_COLUMNS", "Column"]
 SCHEMA_VERSION = 1
 """Raised when a column, or a field in one, is renamed, removed or changes its type.
 
-It is not raised for a new one, which readers that pick columns by name never notice.
+A new column does not raise it, because readers that pick columns by name do not notice.
 """
 
 
@@ -64,12 +64,11 @@ class Column:
 
     @base.default
     def _find_base(self) -> Any:
-        (kind, *others) = [k for k in get_args(self.type) if k is not NoneType] or [
-            self.type
-        ]
-        if others or not isinstance(kind, type):
-            return self.type
-        return str if issubclass(kind, str) else kind
+        classes = [each for each in get_args(self.type) if each is not NoneType]
+        base = classes[0] if len(classes) == 1 else self.type
+        if isinstance(base, type) and issubclass(base, str):
+            return str
+        return base
 
     def read(self, rows: OutputRows | list[Any]) -> list[Any]:
         """Return the values of records."""
@@ -150,13 +149,13 @@ DERIVED_COLUMNS = (
     ),
     _entry("date_source", "where `date` is taken from: `lastmod` or `news`"),
 )
-"""Columns that add little to the others, which are written only if they are chosen."""
+"""Columns that add little to the others, so they are written only if they are chosen."""
 
 SITE_COLUMNS = (SITE_COLUMN, *COLUMNS)
 """Columns of entries of several sites."""
 OUTCOME_COLUMNS = tuple(
-    Column(name, kind, always=True, is_url=name == "site", is_repetitive=True)
-    for name, kind in get_type_hints(SiteOutcome).items()
+    Column(name, hint, always=True, is_url=name == "site", is_repetitive=True)
+    for name, hint in get_type_hints(SiteOutcome).items()
 )
 """The columns of outcomes of sites: their fields."""
 
@@ -171,24 +170,26 @@ def choose_columns(
 ) -> tuple[Column, ...]:
     """Return the columns of these names, in this order; `COLUMNS` for `None`.
 
-    With several sites there is the column `site` besides, which comes first for `None`.
+    With several sites there is also the column `site`, which comes first for `None`.
 
-    A column that is asked for is always there. Raises ValueError for names that cannot be meant.
+    A column that is named is never left out. Raises ValueError for unknown or repeated names.
     """
+    defaults = SITE_COLUMNS if has_sites else COLUMNS
     if names is None:
-        return SITE_COLUMNS if has_sites else COLUMNS
-    sites = (SITE_COLUMN,) if has_sites else ()
-    known = {column.name: column for column in (*COLUMNS, *DERIVED_COLUMNS, *sites)}
-    unknown = [name for name in names if name not in known]
-    if unknown or not names:
-        if unknown:
-            said = f"there is no field {unknown[0]!r}"
-        else:
-            said = "no field is chosen"
-        hint = suggest(unknown[0], known) if unknown else ""
-        raise ValueError(f"{said}:{hint} choose from {', '.join(known)}")
+        return defaults
+    # the site comes last in the message
+    columns = {column.name: column for column in (*COLUMNS, *DERIVED_COLUMNS)}
+    if has_sites:
+        columns[SITE_COLUMN.name] = SITE_COLUMN
+    choices = f"choose from {', '.join(columns)}"
+    if not names:
+        raise ValueError(f"no field is chosen: {choices}")
+    for name in names:
+        if name not in columns:
+            hint = suggest(name, columns)
+            raise ValueError(f"there is no field {name!r}:{hint} {choices}")
     if len(set(names)) < len(names):
         raise ValueError(
             f"a field is named twice: write each field once in {','.join(names)}"
         )
-    return tuple(attrs.evolve(known[name], always=True) for name in names)
+    return tuple(attrs.evolve(columns[name], always=True) for name in names)

@@ -1,7 +1,8 @@
 """Entries as Arrow record batches, a column at a time.
 
-Types follow from those of the models: a tuple is a list, a class a struct, a datetime a timestamp
-in UTC with microseconds. What Arrow has no type for, a class in itself and a mapping, is JSON.
+Arrow's types follow from the annotations of the models: a tuple is a list, a class is a struct, a
+datetime is a timestamp in UTC with microseconds. A mapping, or a class that contains itself, is
+JSON, because Arrow has no type for it.
 """
 
 from __future__ import annotations
@@ -52,35 +53,34 @@ _SCALARS = {
 @lru_cache(maxsize=16)
 def make_schema(columns: tuple[Column, ...]) -> pa.Schema:
     """Return the schema of these columns; its metadata has the version."""
-    fields = [
-        pa.field(
-            column.name,
-            _type_of(column.base),
-            nullable=NoneType in get_args(column.type),
-        )
-        for column in columns
-    ]
+    fields = []
+    for column in columns:
+        is_optional = NoneType in get_args(column.type)
+        data_type = _type_of(column.base)
+        fields.append(pa.field(column.name, data_type, nullable=is_optional))
     return pa.schema(fields, {VERSION_KEY: str(SCHEMA_VERSION)})
 
 
 def _type_of(annotation: Any) -> pa.DataType:
-    arguments = [
-        kind for kind in get_args(annotation) if kind not in {NoneType, Ellipsis}
-    ]
+    """Return Arrow's type for values with this annotation."""
     if get_origin(annotation) is dict:
         return pa.string()
+    arguments = [
+        each for each in get_args(annotation) if each not in {NoneType, Ellipsis}
+    ]
     if get_origin(annotation) is tuple:
         return pa.list_(_type_of(arguments[0]))
-    if arguments:  # an optional one
+    if arguments:  # an optional value
         return _type_of(arguments[0])
     if annotation in _SCALARS:
         return _SCALARS[annotation]
-    return pa.struct(
-        [
-            (name, pa.string() if annotation in get_args(kind) else _type_of(kind))
-            for name, kind in get_type_hints(annotation).items()
-        ]
-    )
+    fields = {}
+    for name, hint in get_type_hints(annotation).items():
+        if annotation in get_args(hint):  # a class that contains itself
+            fields[name] = pa.string()
+        else:
+            fields[name] = _type_of(hint)
+    return pa.struct(fields)
 
 
 def make_batches(
@@ -100,101 +100,130 @@ def make_batch(
     Lone surrogates, which UTF-8 cannot have, are written with backslashes.
     """
     schema = make_schema(columns)
-    entries = (rows.columns if isinstance(rows, SiteRows) else None) or rows
-    made: dict[str, pa.Array] = {}
+    entries = rows
+    if isinstance(rows, SiteRows) and rows.columns:
+        entries = rows.columns
+    arrays: dict[str, pa.Array] = {}
     if isinstance(entries, EntryColumns) and entries.lastmod_text:
-        made["lastmod_text"] = make_array(list(entries.lastmod_text), pa.string())
-        if moments := _parse_moments(made["lastmod_text"]):
-            made["lastmod"] = made["date"] = moments[0]
-    for column, kind in zip(columns, schema.types, strict=True):
-        if column.name not in made:
-            if column.name == SITE_COLUMN.name:
-                read = rows
-            else:
-                read = entries
-            made[column.name] = make_array(column.read(read), kind)
-    return pa.RecordBatch.from_arrays(
-        [made[column.name] for column in columns], schema=schema
-    )
+        texts = make_array(list(entries.lastmod_text), pa.string())
+        arrays["lastmod_text"] = texts
+        moments = _parse_moments(texts)
+        if moments is not None:
+            arrays["lastmod"] = moments
+            arrays["date"] = moments
+    for column, data_type in zip(columns, schema.types, strict=True):
+        if column.name in arrays:
+            continue
+        if column.name == SITE_COLUMN.name:
+            values = column.read(rows)
+        else:
+            values = column.read(entries)
+        arrays[column.name] = make_array(values, data_type)
+    ordered = [arrays[column.name] for column in columns]
+    return pa.RecordBatch.from_arrays(ordered, schema=schema)
 
 
-def _parse_moments(written: pa.Array) -> list[pa.Array]:
-    """Parse a column of dates as written; return none if one needs a closer look."""
-    # Arrow reads fewer forms than we do, and those alike, in a tenth of the time that it takes to
-    # convert datetimes. Either type refuses the texts of the other.
-    sizes = pc.unique(pc.binary_length(written)).drop_null().to_pylist()
+def _parse_moments(texts: pa.Array) -> pa.Array | None:
+    """Parse a column of dates as written; return `None` if one needs our own parser."""
+    # Arrow reads fewer forms than our parser, but reads them alike, in a tenth of the time that it
+    # takes to convert datetimes. Each of the two types refuses the texts of the other.
+    sizes = pc.unique(pc.binary_length(texts)).drop_null().to_pylist()
     try:
         if sizes == [_DAY_CHARS]:
-            moments = written.cast(_DAY_COLUMN).cast(_MOMENT_COLUMN)
+            moments = texts.cast(_DAY_COLUMN).cast(_MOMENT_COLUMN)
         elif _DAY_CHARS in sizes:
-            return []
+            return None
         else:
-            moments = written.cast(_MOMENT_COLUMN)
+            moments = texts.cast(_MOMENT_COLUMN)
     except pa.ArrowInvalid:
-        return []
+        return None
     first = pc.min(moments).as_py()
     if first is not None and first.year < FIRST_YEAR:
-        return []
-    return [moments]
+        return None
+    return moments
 
 
 # -- arrays
 
-# `pa.array` and `pa.scalar` import pandas wherever that is installed: 45 MB, and 0.3 s. So arrays
-# are made of their buffers.
+# `pa.array` and `pa.scalar` import pandas wherever it is installed, which takes 45 MB and 0.3 s.
+# So arrays are made from their buffers.
 
 
-def make_array(values: list[Any], kind: pa.DataType) -> pa.Array:
+def make_array(values: list[Any], data_type: pa.DataType) -> pa.Array:
     """Return an array of values of a type that `make_schema` makes."""
     size = len(values)
     if not values or (values[0] is None and values.count(None) == size):
-        return pa.nulls(size, kind)
-    if pa.types.is_list(kind):
-        parts = make_array(list(chain.from_iterable(values)), kind.value_type)
-        if any(values):
-            ends = _write_offsets(values)
-        else:
-            ends = pa.py_buffer(bytes(4 * size + 4))
-        offsets = pa.Array.from_buffers(pa.int32(), size + 1, [None, ends])
-        return pa.ListArray.from_arrays(offsets, parts, type=kind)
+        return pa.nulls(size, data_type)
+    if pa.types.is_list(data_type):
+        return _make_lists(values, data_type)
+    validity = None
     if None in values:
         validity = _write_bits([value is not None for value in values])
-    else:
-        validity = None
-    if pa.types.is_struct(kind):
-        parts = [_make_field(values, field) for field in kind]
-        return pa.Array.from_buffers(kind, size, [validity], children=parts)
+    if pa.types.is_struct(data_type):
+        fields = [_make_field(values, field) for field in data_type]
+        return pa.Array.from_buffers(data_type, size, [validity], children=fields)
     if size > 1 and values.count(values[0]) == size:
-        return pa.repeat(make_array(values[:1], kind)[0], size)
-    if pa.types.is_string(kind):
-        buffers = _write_texts(
-            [value or "" for value in values] if validity else values
-        )
-    elif pa.types.is_boolean(kind):
-        buffers = [_write_bits(values)]
-    elif kind == _MOMENT_COLUMN:
-        numbers = [
-            0 if value is None else (value - _EPOCH) // _MICROSECOND for value in values
-        ]
-        buffers = [pa.py_buffer(array("q", numbers))]
+        value = make_array(values[:1], data_type)[0]
+        return pa.repeat(value, size)
+    buffers = _write_values(values, data_type)
+    return pa.Array.from_buffers(data_type, size, [validity, *buffers])
+
+
+def _make_lists(values: list[Any], data_type: pa.DataType) -> pa.Array:
+    """Return an array of lists."""
+    size = len(values)
+    items = make_array(list(chain.from_iterable(values)), data_type.value_type)
+    if any(values):
+        ends = _write_offsets(values)
     else:
-        code = "d" if pa.types.is_floating(kind) else "q"
-        buffers = [pa.py_buffer(array(code, [value or 0 for value in values]))]
-    return pa.Array.from_buffers(kind, size, [validity, *buffers])
+        ends = pa.py_buffer(bytes(4 * size + 4))
+    offsets = pa.Array.from_buffers(pa.int32(), size + 1, [None, ends])
+    return pa.ListArray.from_arrays(offsets, items, type=data_type)
 
 
 def _make_field(values: list[Any], field: pa.Field) -> pa.Array:
-    """Return the values of a field of structs; some may be absent."""
-    nothing = () if pa.types.is_list(field.type) else None
-    part = [
+    """Return the values of a field of structs; some structs may be absent."""
+    if pa.types.is_list(field.type):
+        nothing = ()
+    else:
+        nothing = None
+    parts = [
         nothing if value is None else getattr(value, field.name) for value in values
     ]
     if pa.types.is_string(field.type):
-        part = [
-            each if isinstance(each, str) else to_json(each) if each else None
-            for each in part
-        ]
-    return make_array(part, field.type)
+        parts = [_to_text(part) for part in parts]
+    return make_array(parts, field.type)
+
+
+def _to_text(value: Any) -> str | None:
+    """Return a text as it is, another value as JSON, and `None` for an empty one."""
+    if isinstance(value, str):
+        return value
+    if value:
+        return to_json(value)
+    return None
+
+
+def _write_values(values: list[Any], data_type: pa.DataType) -> list[pa.Buffer]:
+    """Return the buffers of texts, marks, moments or numbers."""
+    if pa.types.is_string(data_type):
+        return _write_texts(_fill(values, ""))
+    if pa.types.is_boolean(data_type):
+        return [_write_bits(values)]
+    code = "q"
+    if data_type == _MOMENT_COLUMN:
+        moments = _fill(values, _EPOCH)
+        values = [(moment - _EPOCH) // _MICROSECOND for moment in moments]
+    elif pa.types.is_floating(data_type):
+        code = "d"
+    return [pa.py_buffer(array(code, _fill(values, 0)))]
+
+
+def _fill(values: list[Any], filler: Any) -> list[Any]:
+    """Return the values with `filler` for those that are absent."""
+    if None not in values:
+        return values
+    return [filler if value is None else value for value in values]
 
 
 def _write_texts(texts: list[str]) -> list[pa.Buffer]:

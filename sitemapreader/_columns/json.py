@@ -30,15 +30,14 @@ def _write_plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Alternate):
-        return {
-            name: part for name, part in value._asdict().items() if part is not None
-        }
-    if isinstance(value, tuple):
+        fields = value._asdict()
+    elif isinstance(value, tuple):
         return [_write_plain(part) for part in value]
-    if attrs.has(type(value)):
-        parts = (
-            (field.name, getattr(value, field.name))
-            for field in attrs.fields(type(value))
-        )
-        return {name: _write_plain(part) for name, part in parts if part not in ABSENT}
-    return value
+    elif attrs.has(type(value)):
+        names = [field.name for field in attrs.fields(type(value))]
+        fields = {name: getattr(value, name) for name in names}
+    else:
+        return value
+    return {
+        name: _write_plain(part) for name, part in fields.items() if part not in ABSENT
+    }

@@ -1,9 +1,9 @@
 """Outputs for entries: URLs, JSON lines, CSV, TSV and Parquet (docs/columns.md).
 
-Importing this costs nothing; what a format needs is imported when it is opened.
+Importing this module is cheap; the modules of a format are imported when it is opened.
 """
 
-# ruff: noqa: PLC0415 (what is imported inside functions is not cheap)
+# ruff: noqa: PLC0415 (imports inside functions are slow ones)
 from __future__ import annotations
 
 import os
@@ -72,7 +72,7 @@ _ENCODERS = {
 
 def open_output(
     path: str | os.PathLike[str] | None,
-    format: str | None = None,  # noqa: A002 (what it is called on the command line)
+    format: str | None = None,  # noqa: A002 (the option is `--format`)
     *,
     fields: Sequence[str] | None = None,
     null_terminated: bool = False,
@@ -111,46 +111,38 @@ def open_output(
     Raises ValueError for arguments that cannot be meant; entering, writing and leaving raise
     OSError.
     """
-    path = None if path is None else os.fspath(path)
-    format = find_format(path) if format is None else format  # noqa: A001 (as above)
-    is_gzip = path is not None and path.lower().endswith(_GZIP)
-    known = (*FORMATS, *FILE_FORMATS)
-    if format not in known:
+    if path is not None:
+        path = os.fspath(path)
+    if format is None:
+        format = find_format(path)  # noqa: A001 (as above)
+    all_formats = (*FORMATS, *FILE_FORMATS)
+    if format not in all_formats:
         raise ValueError(
-            f"there is no format {format!r}: choose from {', '.join(known)}"
+            f"there is no format {format!r}: choose from {', '.join(all_formats)}"
         )
-    for name, is_given, formats in (
-        ("null_terminated", null_terminated, ("urls", "jsonl")),
-        ("header=False", not header, ("csv", "tsv")),
-        (
-            "fields",
-            fields is not None and list(fields) != ["loc"],
-            tuple(each for each in known if each not in ("urls", "atom")),
-        ),
+    has_columns = fields is not None and list(fields) != ["loc"]
+    table_formats = [name for name in all_formats if name not in ("urls", "atom")]
+    for argument, is_used, formats in (
+        ("null_terminated", null_terminated, ["urls", "jsonl"]),
+        ("header=False", not header, ["csv", "tsv"]),
+        ("fields", has_columns, table_formats),
     ):
-        if is_given and format not in formats:
+        if is_used and format not in formats:
             raise ValueError(
-                f"`{name}` cannot be combined with {format}: leave it out, or choose "
-                f"{', '.join(formats)}"
+                f"`{argument}` cannot be combined with {format}: leave it out, or "
+                f"choose {', '.join(formats)}"
             )
-    if format in FILE_FORMATS and path is None:
-        raise ValueError(
-            f"{format} requires a file: write a name that ends with .{format}"
-        )
-    if format == "parquet" and path is None and sys.stdout.isatty():
-        raise ValueError(
-            "parquet cannot be shown in a terminal: name a file, or write to a pipe"
-        )
-    if format in _ENCODERS and is_gzip:
-        raise ValueError(f"{format} is already compressed: end the name with .{format}")
+    is_gzip = path is not None and path.lower().endswith(_GZIP)
+    if format in _ENCODERS:
+        _check_target(path, format, is_gzip=is_gzip)
     from sitemapreader._columns import choose_columns
     from sitemapreader.output.sink import GzipEncoder, Output, find_encoding
 
     chosen = columns or choose_columns(fields, has_sites=has_sites)
     if format in _ENCODERS:
         module, name = _ENCODERS[format]
-        make = getattr(import_module(f"{__name__}.{module}"), name)
-        return Output(path, make(path if format == "atom" else chosen), None)
+        make_file_encoder = getattr(import_module(f"{__name__}.{module}"), name)
+        return Output(path, make_file_encoder(path, chosen), None)
     from sitemapreader.output.text import make_encoder
 
     end = "\0" if null_terminated else "\n"
@@ -159,6 +151,20 @@ def open_output(
     if is_gzip:
         return Output(path, GzipEncoder(encoder), None)
     return Output(path, encoder, end.encode())
+
+
+def _check_target(path: str | None, format: str, *, is_gzip: bool) -> None:  # noqa: A002 (the same)
+    """Raise ValueError if the file or standard output is unfit for a binary format."""
+    if format in FILE_FORMATS and path is None:
+        raise ValueError(
+            f"{format} requires a file: write a name that ends with .{format}"
+        )
+    if path is None and sys.stdout.isatty():
+        raise ValueError(
+            f"{format} cannot be shown in a terminal: name a file, or write to a pipe"
+        )
+    if is_gzip:
+        raise ValueError(f"{format} is already compressed: end the name with .{format}")
 
 
 def open_report(

@@ -16,16 +16,17 @@ from sitemapreader._types.urls import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import date
 
 CountBy: TypeAlias = Literal[
     "sitemap", "folder", "host", "month", "language", "extension"
 ]
 MAX_COUNTED = 1_000
-"""Values that are listed; the others are one row."""
+"""Largest number of values that are listed; the rarer ones share one row."""
 _MAX_KEPT = 100_000
-"""Values that are counted at once, in 15 MB; then the rarer half joins the others."""
+"""Largest number of values in memory (15 MB); above it the rarer half joins the others."""
 OTHERS = "(others)"
-"""The value of the last row, which has the rarer ones together."""
+"""The value of the last row, which counts the rarer values together."""
 _FIRST_FOLDER = re.compile(r"[^/]*//[^/?#]*(?:/[^/?#]*(?=/))?")
 _FILE_EXTENSION = re.compile(r"[^/]*//[^?#]*/[^/?#]*(\.[^\W_]{1,9})(?=[?#]|$)")
 
@@ -39,28 +40,43 @@ class UrlCount:
 
 
 def _find_folder(loc: str) -> str:
-    found = _FIRST_FOLDER.match(loc)
-    return f"{found[0] if found else loc}/"
+    match = _FIRST_FOLDER.match(loc)
+    if match is None:
+        return f"{loc}/"
+    return f"{match[0]}/"
 
 
 def _find_extension(loc: str) -> str | None:
-    found = _FILE_EXTENSION.match(loc)
-    return found[1].lower() if found else None
+    match = _FILE_EXTENSION.match(loc)
+    if match is None:
+        return None
+    return match[1].lower()
 
 
-def _match_host(host: str) -> str:
+def _find_host(loc: str) -> str:
+    host = loc.split("/", 3)[2]
     return host_of(f"https://{host}") or host
 
 
+def _find_month(day: date | None) -> str | None:
+    if day is None:
+        return None
+    return f"{day.year}-{day.month:02}"
+
+
+def _get_text(text: str | None) -> str | None:
+    return text or None
+
+
 _CUTS: dict[CountBy, tuple[str, Callable[[Any], Any]]] = {
-    "sitemap": ("sitemap", lambda url: url or None),
+    "sitemap": ("sitemap", _get_text),
     "folder": ("loc", _find_folder),
-    "host": ("loc", lambda loc: _match_host(loc.split("/", 3)[2])),
-    "month": ("date", lambda day: day and f"{day.year}-{day.month:02}"),
-    "language": ("language", lambda code: code),
+    "host": ("loc", _find_host),
+    "month": ("date", _find_month),
+    "language": ("language", _get_text),
     "extension": ("loc", _find_extension),
 }
-"""The attribute whose values are counted, and what is cut from each."""
+"""The attribute that is read, and the function that cuts the counted value from it."""
 
 
 @attrs.define(eq=False)
@@ -75,8 +91,8 @@ class UrlCounts:
         print(row.value, row.urls)
     ```
 
-    The folder is the first of the path, the month that of `date`. Raises ValueError for a word that
-    is none of these.
+    The folder is the first one of the path; the month is that of `date`. Raises ValueError for
+    another word.
     """
 
     by: CountBy = attrs.field(validator=one_of(CountBy))
@@ -106,9 +122,10 @@ class UrlCounts:
 
         Of more than 100,000 values, rare ones may have been counted among the others.
         """
-        ranked = sorted(
-            self._counts.items(), key=lambda pair: (-pair[1], pair[0] or "")
-        )
-        others = self._others + sum(number for _, number in ranked[MAX_COUNTED:])
-        last = [UrlCount(OTHERS, others)] if others else []
-        return [UrlCount(*pair) for pair in ranked[:MAX_COUNTED]] + last
+        counts = [UrlCount(*pair) for pair in self._counts.items()]
+        counts.sort(key=lambda count: (-count.urls, count.value or ""))
+        others = self._others + sum(count.urls for count in counts[MAX_COUNTED:])
+        counts = counts[:MAX_COUNTED]
+        if others:
+            counts.append(UrlCount(OTHERS, others))
+        return counts

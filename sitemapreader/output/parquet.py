@@ -21,29 +21,31 @@ GROUP_ROWS = 40_960
 
 
 class ParquetEncoder(Encoder):
-    """An encoder of Parquet; rows wait until they fill a batch, and batches a group."""
+    """An encoder of Parquet, which collects rows in batches and batches in groups."""
 
-    def __init__(self, columns: tuple[Column, ...]) -> None:
+    def __init__(self, _path: str, columns: tuple[Column, ...]) -> None:
         import pyarrow.parquet as pq  # noqa: PLC0415 (batches alone do not need it)
 
-        self._columns, self._bytes = columns, _Bytes()
+        self._columns = columns
+        self._bytes = _Bytes()
         self._rows: list[OutputRows] = []
-        self._waiting = 0
-        """Number of these rows."""
+        self._waiting_rows = 0
+        """Number of rows in `_rows`."""
         self._batches: list[pa.RecordBatch] = []
+        repetitive = [column.name for column in columns if column.is_repetitive]
         self._writer = pq.ParquetWriter(
             self._bytes,
             make_schema(columns),
             compression="zstd",
-            use_dictionary=[column.name for column in columns if column.is_repetitive],
+            use_dictionary=repetitive,
         )
         self.head = self._bytes.take()
 
     def encode(self, rows: OutputRows) -> bytes:
         """Return a group of rows, if it is full, or nothing."""
         self._rows.append(rows)
-        self._waiting += len(rows)
-        if self._waiting >= BATCH_ROWS:
+        self._waiting_rows += len(rows)
+        if self._waiting_rows >= BATCH_ROWS:
             self._make_batch()
         return self._bytes.take()
 
@@ -57,7 +59,7 @@ class ParquetEncoder(Encoder):
     def _make_batch(self) -> None:
         self._batches += make_batches(self._rows, self._columns)
         self._rows = []
-        self._waiting = 0
+        self._waiting_rows = 0
         if sum(map(len, self._batches)) >= GROUP_ROWS:
             self._write_group()
 

@@ -71,9 +71,10 @@ class GzipEncoder(Encoder):
 class Output:
     """A file or stream for entries, made by `open_output` and entered with `with`.
 
-    A file is written as `FILE.part` beside it, renamed when the context is left, and removed if it
-    is left with an exception. What a killed run has left there is replaced; a second run into the
-    same file is refused. Pipes and devices are written to directly. Methods raise OSError.
+    A file is written as `FILE.part` in the same folder, renamed when the context is left, and
+    removed if it is left with an exception. The `FILE.part` of a killed run is replaced; a second
+    run into the same file is refused. Pipes and devices are written to directly. Methods raise
+    OSError.
 
     Args:
         path: of the file; `None` is standard output.
@@ -117,7 +118,7 @@ class Output:
         return self
 
     def __exit__(
-        self, kind: object, error: BaseException | None, traceback: object
+        self, error_type: object, error: BaseException | None, traceback: object
     ) -> None:
         try:
             if error is None:
@@ -140,7 +141,7 @@ class Output:
         if self._temporary is None or self._path is None:
             return []
         os.fsync(self.descriptor)  # the content must be on the disk before the name
-        # which renames no open file; elsewhere the lock lasts until the end
+        # Windows renames no open file; on other systems the lock must last until the end.
         if os.name == "nt":
             self._close()
         return [(self._temporary, self._path)]
@@ -155,14 +156,14 @@ class Output:
         return temporary
 
     def discard(self) -> None:
-        """Leave the file of this name as it is, or as absent as it is."""
+        """Remove what was written; an older file of this name stays."""
         self._is_ended = True
         self.rollback()
 
     def rollback(self) -> None:
         """Close the file, and remove it unless it was renamed."""
         self._encoder.close()
-        # what was renamed has another name, and the old one may be that of the next run by now
+        # A renamed file has left this name, which may belong to the file of the next run by now.
         temporary = self._temporary
         self._temporary = None
         is_there = temporary and _is_at(temporary, self.descriptor)
@@ -192,7 +193,7 @@ class Output:
             self.put(self._encoder.encode(records))
 
     def put(self, data: bytes) -> None:
-        """Write bytes, which are whole records if it has any, without buffering."""
+        """Write bytes without buffering; if the output has records, they are whole ones."""
         if self._temporary or self._end is None:
             write_all(self.descriptor, data)
         else:
@@ -201,12 +202,12 @@ class Output:
 
     @property
     def waits_for_reader(self) -> bool:
-        """True if it cannot be opened before another program reads it: it is a named pipe."""
+        """True for a named pipe, which cannot be opened before another program reads it."""
         return self._path is not None and self._path.is_fifo()
 
     @property
     def is_replaced(self) -> bool:
-        """True if it is a file that appears when it is complete: no pipe, no device."""
+        """True for a file, which appears when it is complete; False for a pipe or device."""
         return self._temporary is not None
 
     def _close(self) -> None:
@@ -225,8 +226,10 @@ class Output:
 
     def _open_temporary(self, path: Path, mode: int = 0o666) -> None:
         """Open a new file beside `path`, with the rights of `mode` less the umask."""
-        # a link stays one; that of a pipe leads nowhere
-        self._path = path = path.resolve()
+        # The target of a link is replaced, so that the link stays. (A link to a pipe, such as
+        # /dev/stdout, resolves to a path that does not exist, and is opened elsewhere.)
+        path = path.resolve()
+        self._path = path
         name = os.fsdecode(os.fsencode(path.name)[:_NAME_BYTES])
         temporary = path.with_name(f"{name}{_PART_SUFFIX}")
         if os.path.lexists(temporary):
@@ -240,7 +243,7 @@ def _remove_abandoned(path: Path) -> None:
     """Remove a killed run's file; raise BlockingIOError if a run is writing it."""
     with suppress(FileNotFoundError):
         if os.name == "nt" or not stat.S_ISREG(path.lstat().st_mode):
-            path.unlink()  # Windows does so only if nobody has it open
+            path.unlink()  # Windows refuses this while another run has the file open
             return
         with path.open("rb") as file:
             _lock_file(file.fileno(), path)
@@ -291,25 +294,26 @@ def write_records(descriptor: int, data: bytes, end: bytes) -> None:
 
 def write_all(descriptor: int, data: bytes) -> None:
     """Write all bytes, in as many calls as the system needs."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+    remaining = memoryview(data)
+    while remaining:
+        written = os.write(descriptor, remaining)
+        remaining = remaining[written:]
 
 
-def _list_entries(given: object) -> OutputRows:
+def _list_entries(value: object) -> OutputRows:
     """Return one entry or several as a list; raise TypeError for other values."""
     from sitemapreader._types.models import UrlEntry  # noqa: PLC0415 (importing has to be fast)
     from sitemapreader._types.rows import EntryColumns, SiteRows  # noqa: PLC0415 (the same)
 
-    if isinstance(given, EntryColumns | SiteRows):
-        return given
-    if isinstance(given, UrlEntry):
-        return [given]
-    wanted = "write takes one UrlEntry or several (leave out other events)"
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise TypeError(f"{wanted}, got {type(given).__name__}")
-    entries: list[UrlEntry] = given if isinstance(given, list) else list(given)
-    for kind in set(map(type, entries)):
-        if not issubclass(kind, UrlEntry):
-            raise TypeError(f"{wanted}, got {kind.__name__}")
+    if isinstance(value, EntryColumns | SiteRows):
+        return value
+    if isinstance(value, UrlEntry):
+        return [value]
+    expected = "write takes one UrlEntry or several (leave out other events)"
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise TypeError(f"{expected}, got {type(value).__name__}")
+    entries: list[UrlEntry] = list(value)
+    for event_type in set(map(type, entries)):
+        if not issubclass(event_type, UrlEntry):
+            raise TypeError(f"{expected}, got {event_type.__name__}")
     return entries

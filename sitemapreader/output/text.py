@@ -3,8 +3,8 @@
 JSON lines (https://jsonlines.org) are objects in ASCII. In CSV (RFC 4180) and TSV, extensions are
 JSON in their cells, and absent values are empty cells. Control characters and blanks in URLs are
 percent-encoded, so that a record is one line. A cell that a spreadsheet would run as a formula
-begins with an apostrophe. In CSV, so does a formula behind a semicolon, except in the first column.
-CSV quotes cells where needed; TSV has no quotes (IANA, text/tab-separated-values).
+gets an apostrophe in front. In CSV, so does a formula behind a semicolon, except in the first
+column. CSV quotes cells where needed; TSV has no quotes (IANA, text/tab-separated-values).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import re
 from datetime import datetime
-from functools import partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -29,17 +28,17 @@ SEPARATORS = {"csv": ",", "tsv": "\t"}
 _TO_QUOTE = re.compile('[,;"]')
 _HIDDEN_FORMULA = re.compile(f";(?=[{INVISIBLE}\"']*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
 _encode = json.JSONEncoder().encode
-# What would end the line, or be acted on by a terminal: C0, DEL, C1, bidi and line separators,
-# lone surrogates. None of it may stand in a URL unescaped (RFC 3986). And what XML 1.0 has no
-# character for (section 2.2): one in a URL would make a feed or a workbook unreadable.
+# Characters that would end the line, or that a terminal obeys: C0, DEL, C1, bidi and line
+# separators, lone surrogates. A URL must not contain them unescaped (RFC 3986). Also characters
+# that XML 1.0 forbids (section 2.2), because they would make a feed or a workbook unreadable.
 _UNSAFE_IN_TEXT = (
     "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
     "\ud800-\udfff\ufffe\uffff"
 )
 _UNSAFE_TEXT = re.compile(f"[{_UNSAFE_IN_TEXT}]")
 _UNSAFE_URL = re.compile(f"[{_UNSAFE_IN_TEXT} \xa0]")
-# What a spreadsheet takes for a formula (OWASP, "CSV Injection"), and what a reader of tables takes
-# for the begin of a quoted cell. Readers drop a byte order mark that stands before it.
+# The beginning of a formula for a spreadsheet (OWASP, "CSV Injection"), or of a quoted cell for a
+# reader of tables. Invisible characters may come first: readers drop a byte order mark.
 _FORMULA = re.compile(f'[{INVISIBLE}]*[=+\\-@\uff1d\uff0b\uff0d\uff20"]')
 
 
@@ -47,18 +46,18 @@ _FORMULA = re.compile(f'[{INVISIBLE}]*[=+\\-@\uff1d\uff0b\uff0d\uff20"]')
 
 
 class TextEncoder(Encoder):
-    """Encoder of lines; characters outside the encoding get backslashes."""
+    """An encoder of lines; characters outside the encoding are written with backslashes."""
 
-    def __init__(
-        self, write: Callable[[OutputRows], str], encoding: str, head: str = ""
-    ) -> None:
-        self._write = write
+    def __init__(self, encoding: str) -> None:
         self._encoding = encoding
-        self.head = head.encode(encoding)
+
+    def write(self, rows: OutputRows) -> str:
+        """Return the entries as whole lines."""
+        raise NotImplementedError
 
     def encode(self, rows: OutputRows) -> bytes:
-        """Return the entries as whole lines."""
-        return self._write(rows).encode(self._encoding, "backslashreplace")
+        """Return the entries as whole lines, in the encoding."""
+        return self.write(rows).encode(self._encoding, "backslashreplace")
 
 
 def make_encoder(
@@ -70,88 +69,103 @@ def make_encoder(
     header: bool,
 ) -> TextEncoder:
     """Return an encoder of entries as text, whose records end with `end`."""
-    if format not in SEPARATORS:
-        write = (
-            make_json_writer(columns, end)
-            if format == "jsonl"
-            else partial(write_urls, end)
-        )
-        return TextEncoder(write, encoding)
+    if format == "urls":
+        return UrlEncoder(end, encoding)
+    if format == "jsonl":
+        return JsonEncoder(columns, end, encoding)
     separator = SEPARATORS[format]
+    encoder = RowEncoder(columns, separator, encoding)
     if header:
-        head = separator.join(column.name for column in columns) + "\n"
-    else:
-        head = ""
-    return TextEncoder(make_row_writer(columns, separator), encoding, head)
+        head = separator.join(column.name for column in columns)
+        encoder.head = f"{head}\n".encode(encoding)
+    return encoder
 
 
-def write_urls(end: str, rows: OutputRows) -> str:
-    """Write the locs; characters that would break a line are percent-encoded."""
-    return end.join([*escape_urls(get_column(rows, "loc")), ""])
+class UrlEncoder(TextEncoder):
+    """An encoder of bare URLs; characters that would break a line are percent-encoded."""
+
+    def __init__(self, end: str, encoding: str) -> None:
+        super().__init__(encoding)
+        self._end = end
+
+    def write(self, rows: OutputRows) -> str:
+        """Return the URLs, each with its end."""
+        return self._end.join([*escape_urls(get_column(rows, "loc")), ""])
 
 
-# -- JSON lines
-
-
-def make_json_writer(
-    columns: Sequence[Column], end: str
-) -> Callable[[OutputRows], str]:
-    """Return a writer of JSON lines, with keys in the order of the columns.
-
-    A column without `always` is left out where its value is absent, and so are absent fields of
-    extensions.
-    """
-    keys = [f", {_encode(column.name)}: " for column in columns]
-    keys[0] = "{" + keys[0].removeprefix(", ")
-
-    def write(rows: OutputRows) -> str:
-        parts: list[Iterable[str]] = []
-        for column, key in zip(columns, keys, strict=True):
-            values = column.read(rows)
-            if column.always:
-                write = _encode if column.base is str else to_json
-                parts += repeat(key), _write_all(column, values, write)
-            elif not has_nothing(values):
-                parts.append(
-                    ["" if each in ABSENT else key + to_json(each) for each in values]
-                )
-        return "".join(
-            chain.from_iterable(zip(*parts, repeat(f"}}{end}"), strict=False))
-        )
-
-    return write
+def _join_parts(parts: list[Iterable[str]]) -> str:
+    """Join the first text of each part, then the second of each, and so on."""
+    return "".join(chain.from_iterable(zip(*parts, strict=False)))
 
 
 def _write_all(
     column: Column, values: list[Any], write: Callable[[Any], str]
 ) -> Iterable[str]:
-    """Write the values of a column; where most are equal, each only once."""
+    """Write the values of a column; where most are equal, each value only once."""
     if not column.is_repetitive:
         return map(write, values)
     texts = {value: write(value) for value in set(values)}
     return [texts[value] for value in values]
 
 
+# -- JSON lines
+
+
+class JsonEncoder(TextEncoder):
+    """An encoder of JSON lines, with keys in the order of the columns.
+
+    A column without `always` is left out where its value is absent, and so are absent fields of
+    extensions.
+    """
+
+    def __init__(self, columns: Sequence[Column], end: str, encoding: str) -> None:
+        super().__init__(encoding)
+        self._columns = columns
+        self._end = f"}}{end}"
+        self._keys = [f", {_encode(column.name)}: " for column in columns]
+        self._keys[0] = "{" + self._keys[0].removeprefix(", ")
+
+    def write(self, rows: OutputRows) -> str:
+        """Return an object for each entry."""
+        parts: list[Iterable[str]] = []
+        for column, key in zip(self._columns, self._keys, strict=True):
+            values = column.read(rows)
+            if column.always:
+                write = _encode if column.base is str else to_json
+                parts += repeat(key), _write_all(column, values, write)
+            elif not has_nothing(values):
+                texts = [
+                    "" if value in ABSENT else key + to_json(value) for value in values
+                ]
+                parts.append(texts)
+        return _join_parts([*parts, repeat(self._end)])
+
+
 # -- tables
 
 
-def make_row_writer(
-    columns: Sequence[Column], separator: str
-) -> Callable[[OutputRows], str]:
-    """Return a writer of entries as rows."""
-    is_csv = separator == SEPARATORS["csv"]
+class RowEncoder(TextEncoder):
+    """An encoder of entries as rows of CSV or TSV."""
 
-    def write(rows: OutputRows) -> str:
+    def __init__(
+        self, columns: Sequence[Column], separator: str, encoding: str
+    ) -> None:
+        super().__init__(encoding)
+        self._columns = columns
+        self._separator = separator
+
+    def write(self, rows: OutputRows) -> str:
+        """Return a row for each entry."""
         parts: list[Iterable[str]] = []
-        for column in columns:
+        for column in self._columns:
             cells = list(_write_cells(column, column.read(rows)))
-            if is_csv:
-                cells = quote(_neutralise_parts(column, cells) if parts else cells)
-            parts += cells, repeat(separator)
+            if self._separator == SEPARATORS["csv"]:
+                if parts:
+                    cells = _neutralise_parts(column, cells)
+                cells = quote(cells)
+            parts += cells, repeat(self._separator)
         parts[-1] = repeat("\n")
-        return "".join(chain.from_iterable(zip(*parts, strict=False)))
-
-    return write
+        return _join_parts(parts)
 
 
 def _write_cells(column: Column, values: list[Any]) -> Iterable[str]:
@@ -160,28 +174,32 @@ def _write_cells(column: Column, values: list[Any]) -> Iterable[str]:
     if column.is_url:
         return neutralise_formulas(escape_urls(values))
     if column.base is str:
-        return neutralise_formulas(escape_texts([value or "" for value in values]))
+        texts = [value or "" for value in values]
+        return neutralise_formulas(escape_texts(texts))
     if column.base is datetime:
         return [day.isoformat() if day else "" for day in values]
-    return _write_all(
-        column, values, lambda value: "" if value in ABSENT else to_json(value)
-    )
+    return _write_all(column, values, _write_cell)
+
+
+def _write_cell(value: Any) -> str:
+    if value in ABSENT:
+        return ""
+    return to_json(value)
 
 
 def _neutralise_parts(column: Column, cells: list[str]) -> list[str]:
     """Escape semicolons before a part that a spreadsheet would run as a formula."""
-    # Spreadsheets of many locales separate cells at semicolons, and quotes help only at the start
-    # of what they take for a cell: there `a,"b;=1"` has two cells, of which one is a formula.
+    # Spreadsheets of many locales separate cells at semicolons, and a quote counts only at the
+    # start of such a cell: they read `a,"b;=1"` as two cells, and the second one is a formula.
     if ";" not in "".join(cells):
         return cells
-    # in JSON
     if column.is_url:
-        instead = "%3B"
+        escaped = "%3B"
     elif column.base is str:
-        instead = ";'"
-    else:
-        instead = r"\\u003b"
-    return [_HIDDEN_FORMULA.sub(instead, cell) for cell in cells]
+        escaped = ";'"
+    else:  # JSON
+        escaped = r"\\u003b"
+    return [_HIDDEN_FORMULA.sub(escaped, cell) for cell in cells]
 
 
 def quote(cells: list[str]) -> list[str]:
@@ -195,10 +213,10 @@ def quote(cells: list[str]) -> list[str]:
     ]
 
 
-# -- what a line or a cell may hold
+# -- characters that a line or a cell must not contain
 
-# Whole columns are tested at once, for nearly all are plain: one test of the joined text costs a
-# fraction of a substitution in each value.
+# Whole columns are tested at once, because nearly all of them are plain: one test of the joined
+# text costs a fraction of a substitution in each value.
 
 
 def escape_urls(urls: list[str]) -> list[str]:

@@ -18,12 +18,12 @@ from sitemapreader._columns import COLUMNS, choose_columns
 from sitemapreader._types.models import Extra
 from sitemapreader.output import FORMATS, open_output
 from sitemapreader.output.text import (
+    JsonEncoder,
+    RowEncoder,
+    UrlEncoder,
     escape_texts,
     escape_urls,
-    make_json_writer,
-    make_row_writer,
     neutralise_formulas,
-    write_urls,
 )
 from tests.support.each_case import for_each
 
@@ -160,15 +160,17 @@ def test_any_text_stays_in_its_cell(entries: list[UrlEntry]) -> None:
         for entry in entries
     ]
     head = ",".join(names) + "\n"
-    table = rows(head + make_row_writer(columns, ",")(entries))
+    table = rows(head + RowEncoder(columns, ",", "utf-8").write(entries))
     assert [tuple(row.values()) for row in table] == wanted
-    table = tab_rows(head.replace(",", "\t") + make_row_writer(columns, "\t")(entries))
+    table = tab_rows(
+        head.replace(",", "\t") + RowEncoder(columns, "\t", "utf-8").write(entries)
+    )
     assert [tuple(row.values()) for row in table] == wanted
-    lines = make_json_writer(columns, "\n")(entries).splitlines()
+    lines = JsonEncoder(columns, "\n", "utf-8").write(entries).splitlines()
     assert [json.loads(line)["loc"] for line in lines] == [
         entry.loc for entry in entries
     ]
-    assert write_urls("\0", entries).count("\0") == len(entries)
+    assert UrlEncoder("\0", "utf-8").write(entries).count("\0") == len(entries)
 
 
 def test_plain_columns_are_written_as_they_are() -> None:
@@ -212,7 +214,7 @@ def test_misuse_says_what_to_write_instead(
 
 
 URL = "https://site.example/"
-write = make_row_writer(COLUMNS, ",")
+write = RowEncoder(COLUMNS, ",", "utf-8").write
 
 
 @for_each("hidden", ["=cmd", "+1", "-1+1", "@sum(a)", '"=1"', "'=1", " =1", "\uff1d1"])
