@@ -207,20 +207,20 @@ def _to_text(value: Any) -> str | None:
 def _write_values(values: list[Any], data_type: pa.DataType) -> list[pa.Buffer]:
     """Return the buffers of texts, marks, moments or numbers."""
     if pa.types.is_string(data_type):
-        return _write_texts(_fill(values, ""))
+        return _write_texts(_fill_absent(values, ""))
     if pa.types.is_boolean(data_type):
         return [_write_bits(values)]
     code = "q"
     if data_type == _MOMENT_COLUMN:
-        moments = _fill(values, _EPOCH)
+        moments = _fill_absent(values, _EPOCH)
         values = [(moment - _EPOCH) // _MICROSECOND for moment in moments]
     elif pa.types.is_floating(data_type):
         code = "d"
-    return [pa.py_buffer(array(code, _fill(values, 0)))]
+    return [pa.py_buffer(array(code, _fill_absent(values, 0)))]
 
 
-def _fill(values: list[Any], filler: Any) -> list[Any]:
-    """Return the values with `filler` for those that are absent."""
+def _fill_absent(values: list[Any], filler: Any) -> list[Any]:
+    """Return the values with `filler` in place of absent ones."""
     if None not in values:
         return values
     return [filler if value is None else value for value in values]
