@@ -22,22 +22,17 @@ from sitemapreader._types.outcomes import (
     make_document,
 )
 from sitemapreader._types.urls import host_of, is_robots_url
-from sitemapreader._walk.filters import EntryFilter
-from sitemapreader._walk.frontier import Frontier
-from sitemapreader._walk.robots import WalkRobots
-from sitemapreader._walk.robots_rules import RobotsRules
 from sitemapreader._walk.search import ProbeResult, SiteSearch, judge_failures
-from sitemapreader._walk.visit import Visit, WalkParts
+from sitemapreader._walk.visit import Visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from sitemapreader._types.models import SitemapEntry
     from sitemapreader._types.outcomes import Document
-    from sitemapreader._walk.config import WalkConfig
-    from sitemapreader._walk.context import WalkContext
-    from sitemapreader._walk.frontier import Job
-    from sitemapreader._walk.memory import Resumption, WalkMemory
+    from sitemapreader._walk.memory import Resumption
+    from sitemapreader._walk.parts import WalkParts
+    from sitemapreader._walk.sitemap import Sitemap
 
 
 _HIDES_SITEMAPS = frozenset(
@@ -61,26 +56,22 @@ _BUDGETS = frozenset(
 class WalkRunner:
     """The tasks of one walk, up to the channel that leads to the consumer."""
 
-    def __init__(
-        self, context: WalkContext, config: WalkConfig, memory: WalkMemory
-    ) -> None:
-        self.context = context
-        self._config = config
-        self._memory = memory
-        self.frontier = Frontier(context, config, self._start_worker)
+    def __init__(self, parts: WalkParts) -> None:
+        self.context = parts.context
+        self.frontier = parts.frontier
+        self.rules = parts.rules
+        self._parts = parts
+        self._config = parts.config
         self._tasks = asyncio.TaskGroup()
         self._idle_workers = 0
-        robots = WalkRobots(context, respect=config.respect_robots)
-        self.rules = RobotsRules(context, config.hosts, robots)
         self._outcomes = self._end_skipped()
-        self._filter = EntryFilter(config)
-        self._parts = WalkParts(self.frontier, self.rules, self._filter)
 
     async def run(self, resumption: Resumption) -> None:
         """Walk to the end; `get_result` unpacks a bug, here or in the caller's functions."""
         self.frontier.idle = resumption.idle
-        self.frontier.ranks = resumption.ranks
-        self._filter.remember(resumption.delivered)
+        self.frontier.queue.ranks = resumption.ranks
+        self.frontier.queue.start_worker = self._start_worker
+        self._parts.entry_filter.remember(resumption.delivered)
         named = self._config.sitemaps
         robots = [each for each in named if _is_robots(each)]
         try:
@@ -135,10 +126,10 @@ class WalkRunner:
             # the next one is requested if this one is no sitemap
             if not self._config.reads:
                 self.frontier.add_root(entry)
-            job = self.frontier.find(entry.loc)
-            if job is not None and await job.wait_until_known():
+            sitemap = self.frontier.find(entry.loc)
+            if sitemap is not None and await sitemap.wait_until_known():
                 return ProbeResult.FOUND
-            failures.append(job.document if job is not None else None)
+            failures.append(sitemap.document if sitemap is not None else None)
         if any(each is not None and each.format is not None for each in failures):
             return ProbeResult.EMPTY
         return judge_failures(failures)
@@ -157,15 +148,13 @@ class WalkRunner:
             self._tasks.create_task(contain(self._work))
 
     async def _work(self) -> None:
-        while (job := await self.frontier.take_job()) is not None:
+        while (sitemap := await self.frontier.take()) is not None:
             try:
-                await self._visit(job)
+                await self._visit(sitemap)
                 self.context.report.announce_outcomes()
             finally:
-                self.context.breaker.end_trial(job.entry.loc)
-                if job.is_started:  # else it was postponed
-                    job.resolve(is_sitemap=False)
-                self.frontier.release(job)
+                self.context.breaker.end_trial(sitemap.entry.loc)
+                self.frontier.release(sitemap)
             await self.context.loop_share.yield_if_due()
         self._idle_workers += 1
 
@@ -191,7 +180,7 @@ class WalkRunner:
         else:
             is_told = {IssueCode.ROBOTS_UNREACHABLE}
         return (
-            not self.frontier.skipped_unnamed.total()
+            not self.frontier.skipped.unnamed.total()
             and not self._is_search_cut()
             and not any(report.counts[code] for code in _HIDES_SITEMAPS - is_told)
             and not any(map(_hides_sitemaps, report.documents))
@@ -199,34 +188,34 @@ class WalkRunner:
 
     def _is_search_cut(self) -> bool:
         """Return whether the budget ended before all guesses were tried."""
-        skipped = self.frontier.skipped.values()
+        skipped = self.frontier.skipped.named.values()
         return any(
             entry.via.is_guess and reason in _BUDGETS for entry, reason in skipped
         )
 
-    async def _visit(self, job: Job) -> None:
-        memory = await self._memory.open(job)
-        if not memory.settled and (refusal := await self._find_refusal(job)):
-            self.frontier.drop_job(job, refusal)
+    async def _visit(self, sitemap: Sitemap) -> None:
+        memory = await self._parts.memory.open(sitemap)
+        if not memory.settled and (refusal := await self._find_refusal(sitemap)):
+            self.frontier.drop(sitemap, refusal)
         else:
-            await Visit(self._parts, job, memory).run()
+            await Visit(self._parts, sitemap, memory).run()
 
-    async def _find_refusal(self, job: Job) -> str | None:
-        entry = job.entry
+    async def _find_refusal(self, sitemap: Sitemap) -> str | None:
+        entry = sitemap.entry
         budget = self.context.budget
         gate = self._config.gate
         if gate is not None and (reason := await gate(entry)):
             return reason
         try:
             budget.check(entry.loc)
-            code = await self.rules.check_fetch(entry, job.referrers)
+            code = await self.rules.check_fetch(entry, sitemap.referrers)
             if code is None:
                 budget.take_document(entry.loc)
         except FetchError as error:  # of the budget, which is reported at the end
             return error.code
         if code is not None:
-            if job.parent:
-                parent = job.parent.document
+            if sitemap.parent:
+                parent = sitemap.parent.document
             else:
                 parent = None
             await self.context.report_issue(
@@ -239,7 +228,7 @@ class WalkRunner:
     async def _report_unread(self) -> None:
         """Report the sitemaps that were not read because of a budget or their host."""
         left: dict[str, list[str]] = {}
-        for entry, reason in self.frontier.skipped.values():
+        for entry, reason in self.frontier.skipped.named.values():
             left.setdefault(reason, []).append(entry.loc)
             await self.context.loop_share.yield_if_due()
         for code in (
@@ -252,7 +241,7 @@ class WalkRunner:
             IssueCode.HOST_DOWN,
         ):
             urls = left.get(code, [])
-            if number := len(urls) + self.frontier.skipped_unnamed[code]:
+            if number := len(urls) + self.frontier.skipped.unnamed[code]:
                 first = urls[0] if urls else None
                 why = self.context.breaker.find_reason(first or "")[1]
                 what = f"{inflect(number, 'sitemaps')} skipped" + f" ({why})" * bool(
@@ -279,7 +268,7 @@ class WalkRunner:
 
     async def _end(self) -> None:
         """Give each sitemap without an outcome its own, and report the unread ones."""
-        await self._filter.deliver_sample(self.context)
+        await self._parts.entry_filter.deliver_sample(self.context)
         await self._report_unread()
         await self._report_other_site()
         for _ in self._outcomes:
@@ -289,11 +278,11 @@ class WalkRunner:
         """Give each sitemap that was not fetched its outcome, one a step."""
         report = self.context.report
         self.frontier.end(LEFT_EARLY)
-        for key, (entry, reason) in self.frontier.skipped.items():
-            document = self.frontier.asked.get(key) or make_document(entry)
+        for key, (entry, reason) in self.frontier.skipped.named.items():
+            document = self.frontier.skipped.asked.get(key) or make_document(entry)
             report.end_document(document, Status.SKIPPED, reason)
             yield
-        for reason, number in self.frontier.skipped_unnamed.items():
+        for reason, number in self.frontier.skipped.unnamed.items():
             report.count_skipped(reason, number)
         report.announce_outcomes()
 

@@ -9,8 +9,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
-import attrs
-
 from sitemapreader._bytes.charset import charset_of
 from sitemapreader._bytes.codings import read_codings
 from sitemapreader._read.reader import SitemapReader
@@ -36,6 +34,7 @@ from sitemapreader._types.urls import (
     is_file_url,
     load_suffixes,
 )
+from sitemapreader._walk.children import Children
 from sitemapreader._walk.download import (
     find_blocking_page,
     next_step,
@@ -46,7 +45,7 @@ from sitemapreader._walk.download import (
     record_answer,
 )
 from sitemapreader._walk.filters import DocumentEntries
-from sitemapreader._walk.frontier import Children
+from sitemapreader._walk.states import EVENTS_BY_STATUS, SitemapEvent, SitemapState
 from sitemapreader.fetch.hosts import HOST_CODES
 from sitemapreader.fetch.urls import read_etag
 from sitemapreader.fetch.validators import is_confirmed
@@ -55,10 +54,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
 
     from sitemapreader._walk.config import Follow
-    from sitemapreader._walk.filters import EntryFilter
-    from sitemapreader._walk.frontier import Frontier, Job
     from sitemapreader._walk.memory import DocumentMemory
-    from sitemapreader._walk.robots_rules import RobotsRules
+    from sitemapreader._walk.parts import WalkParts
+    from sitemapreader._walk.sitemap import Sitemap
     from sitemapreader.fetch.client import Response
 
 _TRUNCATIONS = {IssueCode.TRUNCATED, IssueCode.COMPRESSION_TRUNCATED}
@@ -66,15 +64,6 @@ _CONSEQUENCES = frozenset(_TRUNCATIONS | {IssueCode.EMPTY, IssueCode.NOT_A_SITEM
 """Issues that follow from a body that was cut short; the fault that cut it is the Issue."""
 _SITEMAP_SUFFIXES = (".xml", ".gz", ".txt", ".rss", ".atom")
 """Suffixes of sitemaps. Such a URL that is missing is the caller's mistake, not a site."""
-
-
-@attrs.frozen(eq=False)
-class WalkParts:
-    """The parts that all visits of one walk share."""
-
-    frontier: Frontier
-    rules: RobotsRules
-    entry_filter: EntryFilter
 
 
 _SMALL_STEPS = 4
@@ -88,31 +77,30 @@ class Visit:
     document is requested only if it may have changed.
     """
 
-    def __init__(self, walk: WalkParts, job: Job, memory: DocumentMemory) -> None:
-        self.document = document = job.document or make_document(job.entry)
+    def __init__(
+        self, walk: WalkParts, sitemap: Sitemap, memory: DocumentMemory
+    ) -> None:
+        self.document = document = sitemap.document or make_document(sitemap.entry)
         self._walk = walk
-        self._context, self._config = context, config = (
-            walk.frontier.context,
-            walk.frontier.config,
-        )
-        self._job = job
+        self._context = context = walk.context
+        self._config = config = walk.config
+        self._sitemap = sitemap
         self._memory = memory
         self._prior = memory.prior
-        self._children = Children(walk.frontier, job, document)
+        self._children = Children(walk, sitemap, document)
         self._hasher = BodyHasher()
         self._entries = DocumentEntries(context, walk.entry_filter, document, memory)
         self._reader: SitemapReader | None = None
-        self._is_accepted = False
         self._held: list[Event] = []
         self._suspects: list[UrlEntry] = []
         """All entries of a urlset as long as they look like sitemaps, for `follow`."""
         self._outcome: tuple[Status, str] | None = None
         self._fault: FetchError | None = None
         self._response: Response | None = None
-        if job.entry.via.is_guess:
+        if sitemap.entry.via.is_guess:
             context.breaker.note_guess(document.url)
         # Not of this visit, which must leave no circle: see `Frontier.end`.
-        check = partial(walk.rules.check_redirect, job.entry, job.referrers)
+        check = partial(walk.rules.check_redirect, sitemap.entry, sitemap.referrers)
         # a search tries few documents
         breaker = context.breaker if config.reads else None
         self._open = partial(
@@ -123,8 +111,8 @@ class Visit:
         """Fetch and read the document, hand over its entries, and record its outcome."""
         document = self.document
         report = self._context.report
-        job = self._job
-        job.document = document
+        sitemap = self._sitemap
+        sitemap.document = document
         with report.ensure_outcome(document):
             try:
                 if settled := self._memory.settled:
@@ -132,13 +120,21 @@ class Visit:
                 elif not await self._request(self._prior.headers):
                     await self._request(None)
             except FetchError as error:
-                if error.code in HOST_CODES and self._response is None:
+                is_requested = sitemap.state is SitemapState.REQUESTED
+                if error.code in HOST_CODES and is_requested:
                     self._context.budget.spend_documents(-1)
                     document.add_error(error)
-                    self._walk.frontier.postpone(job)
+                    sitemap.process(SitemapEvent.PARK)
                     return
                 self._fault = error
-            report.end_document(document, *await self._close())
+            await self._close()
+            is_duplicate = sitemap.state is SitemapState.DUPLICATE
+            if not is_duplicate:
+                sitemap.process(SitemapEvent.CLOSE)
+            status, reason = await self._judge()
+            if not is_duplicate:
+                sitemap.process(EVENTS_BY_STATUS[status])
+            report.end_document(document, status, reason)
         await self._save()
 
     async def _save(self) -> None:
@@ -157,12 +153,14 @@ class Visit:
     async def _request(self, validators: Mapping[str, str] | None) -> bool:
         """Request and read the document; return False if the validators do not match it."""
         prior = self._prior
+        self._sitemap.process(SitemapEvent.REQUEST)
         async with self._open(headers=validators) as response:
             # Redirects may lead to another document than last time, and a cache may have another
             # version of it: both have other validators.
             is_answered = validators is not None and response.status == 304
             if is_answered and not self._is_of_prior(response, validators or {}):
                 return False
+            self._sitemap.process(SitemapEvent.ANSWER)
             self._record_response(response)
             if self._is_read_elsewhere(response.url):
                 return True
@@ -206,16 +204,18 @@ class Visit:
 
         Raises FetchError: they led to what names the sitemap, as a site does that is down.
         """
-        job = self._job
-        if job.leads_up(url):
+        sitemap = self._sitemap
+        if sitemap.leads_up(url):
             raise FetchError(IssueCode.REDIRECTS_UP, url)
-        is_read = self._walk.frontier.register_redirect(job, url)
-        job.scope += self._walk.rules.find_listing(job.referrers, job.entry.loc)
-        self._entries.scope = (*job.scope, folder_of(job.entry.loc), folder_of(url))
+        is_read = self._walk.frontier.register_redirect(sitemap, url)
+        listing = self._walk.rules.find_listing(sitemap.referrers, sitemap.entry.loc)
+        sitemap.scope += listing
+        folders = folder_of(sitemap.entry.loc), folder_of(url)
+        self._entries.scope = (*sitemap.scope, *folders)
         if is_file_url(url):  # nobody knows where it was
             self._entries.scope = ("",)
         if is_read:
-            job.is_moved = self._memory.previous.was_read
+            sitemap.was_read = self._memory.previous.was_read
             self._outcome = Status.SKIPPED, ALREADY_READ
         return is_read
 
@@ -232,14 +232,15 @@ class Visit:
         self._outcome = status, reason
         document = self.document
         previous = self._memory.previous
-        self._job.is_restored = previous.was_read
+        self._sitemap.process(SitemapEvent.RESTORE)
+        self._sitemap.was_read = previous.was_read
         if previous.was_read:
             document.final_url = previous.final_url
             document.format = previous.format
             document.etag = previous.etag
             document.last_modified = previous.last_modified
             document.listed = previous.listed
-        is_find = self._job.entry.via is not Via.WELL_KNOWN or previous.has_records
+        is_find = self._sitemap.entry.via is not Via.WELL_KNOWN or previous.has_records
         if document.format is not None and is_find:
             await self._accept_format(document.format)
         if previous.children:
@@ -261,6 +262,7 @@ class Visit:
             codings=read_codings(response.headers),
             extra_formats=await self._choose_extra_formats(),
         )
+        self._sitemap.process(SitemapEvent.READ)
         reader.stats.keeps_deleted = self._config.changes
         reader.on_block = self._hasher.add
         stream = read_events(chunks, reader, self._context.loop_share)
@@ -294,7 +296,9 @@ class Visit:
             if not self._memory.needs_digest and kind is not Format.INDEX:
                 self._reader.on_block = bytes  # nobody asks for their hash
         kind = self.document.format
-        if kind is not None and not self._is_accepted and self._has_records():
+        is_detecting = self._sitemap.state is SitemapState.DETECTING
+        if kind is not None and is_detecting and self._has_records():
+            self._sitemap.process(SitemapEvent.RECOGNIZE)
             await self._accept_format(kind)
             if not self._config.reads:
                 self._outcome = Status.SKIPPED, NOT_READ
@@ -306,18 +310,17 @@ class Visit:
 
     def _has_records(self) -> bool:
         """Return whether this is a find: a guess without a record is none."""
-        is_guess = self._job.entry.via is Via.WELL_KNOWN
+        is_guess = self._sitemap.entry.via is Via.WELL_KNOWN
         return not is_guess or (
             self._reader is not None and self._reader.stats.records > 0
         )
 
     async def _accept_format(self, kind: Format) -> None:
         """Record that this is a sitemap, for the discovery that waits for it."""
-        self._is_accepted = True
-        self._job.resolve(is_sitemap=True)
-        if self._job.entry.via.is_guess:  # a guessed path becomes a find
-            await self._context.emit((self._job.entry,))
-        if kind is Format.INDEX and self._job.depth:
+        self._sitemap.resolve(is_sitemap=True)
+        if self._sitemap.entry.via.is_guess:  # a guessed path becomes a find
+            await self._context.emit((self._sitemap.entry,))
+        if kind is Format.INDEX and self._sitemap.depth:
             await self._children.report(IssueCode.NESTED_INDEX)
 
     async def _deliver(self, events: Events) -> bool:
@@ -387,8 +390,8 @@ class Visit:
 
     # -- the end
 
-    async def _close(self) -> tuple[Status, str]:
-        """Deliver the reader's entries, and only then report the fault."""
+    async def _close(self) -> None:
+        """Report the Issues of the response, and deliver the reader's entries."""
         document = self.document
         # all of them: the body has ended
         for issue in getattr(self._response, "issues", ()):
@@ -399,6 +402,10 @@ class Visit:
                 await self._finish_reading(self._reader)
             document.bytes_inflated = self._reader.stats.inflated_bytes
         document.wait_seconds = getattr(self._response, "wait_seconds", None)
+
+    async def _judge(self) -> tuple[Status, str]:
+        """Return the outcome; report the fault, after the entries."""
+        document = self.document
         if (fault := self._fault) is not None:
             document.add_error(fault)
         if self._is_wrong_guess():
@@ -457,7 +464,7 @@ class Visit:
         await self._end_listed(self._hasher.snapshot().digest if is_index else None)
 
     def _is_wrong_guess(self) -> bool:
-        is_guess = self._job.entry.via.is_guess
+        is_guess = self._sitemap.entry.via.is_guess
         if not is_guess or self.document.format is not None or self._outcome:
             return False
         if self.document.via is Via.SITE:

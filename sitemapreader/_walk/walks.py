@@ -15,12 +15,12 @@ from sitemapreader._types.urls import host_of
 from sitemapreader._walk.config import check_count
 from sitemapreader._walk.context import (
     Batch,
-    Budget,
     UrlAllowance,
     WalkContext,
     borrow_fetcher,
 )
 from sitemapreader._walk.memory import NoMemory, WalkEnd
+from sitemapreader._walk.parts import build_parts
 from sitemapreader._walk.report import Report
 from sitemapreader._walk.runner import WalkRunner
 from sitemapreader._walk.stream import (
@@ -34,7 +34,6 @@ from sitemapreader._walk.stream import (
     pick_rows,
     view_records,
 )
-from sitemapreader.fetch.client import make_client
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
         UnlistedUrl,
         WalkMemory,
     )
+    from sitemapreader._walk.parts import WalkParts
 
 BUFFERED_EVENTS = 8_192
 """Events that wait for the consumer before the readers must wait; about 3 MB."""
@@ -102,7 +102,7 @@ class Walk(TaskStream[Batch]):
         """The number of sitemaps known so far that have no outcome yet, for progress bars."""
         if self._runner is None:
             return 0
-        return len(self._runner.frontier)
+        return len(self._runner.frontier.queue)
 
     # -- the consumer's side
 
@@ -241,28 +241,13 @@ class Walk(TaskStream[Batch]):
     async def _begin(self) -> None:
         async with AsyncExitStack() as stack:
             config = self._config
-            options = config.options
-            limits = config.limits
             fetcher = await stack.enter_async_context(
-                borrow_fetcher(config.fetcher, options, limits)
+                borrow_fetcher(config.fetcher, config.options, config.limits)
             )
-            urls = config.max_urls
-            budget = Budget(
-                limits, UrlAllowance(urls) if isinstance(urls, int) else urls
+            parts = build_parts(
+                config, fetcher, self.report, self._channel, self._memory
             )
-            self._channel.pause = budget.paused
-            context = WalkContext(
-                client=make_client(
-                    fetcher, options.user_agent, config.map_hosts, options
-                ),
-                options=options,
-                limits=limits,
-                budget=budget,
-                report=self.report,
-                emit=self._channel.put,
-                responses=self._memory,
-                files=config.files,
-            )
+            context = parts.context
             # the consumer may still fetch
             self._lent.callback(context.client.end_trust)
             named = (
@@ -273,14 +258,15 @@ class Walk(TaskStream[Batch]):
             for name, target in config.map_hosts.names:
                 issue = make_issue(IssueCode.HOST_MAPPED, url=name, value=target)
                 await context.report_issue(issue)
-            await self._walk(context)
+            await self._walk(parts)
             if config.changes:  # pages are asked later
                 self._lent.push_async_exit(stack.pop_all())
 
-    async def _walk(self, context: WalkContext) -> None:
+    async def _walk(self, parts: WalkParts) -> None:
+        context = parts.context
         memory = self._memory
         report = self.report
-        self._runner = runner = WalkRunner(context, self._config, memory)
+        self._runner = runner = WalkRunner(parts)
         resumption = await memory.begin()
         report.resumed = resumption.is_resumed
         if resumption.replaced:
@@ -293,7 +279,7 @@ class Walk(TaskStream[Batch]):
             return
         end = WalkEnd(
             complete=report.complete,
-            listed=runner.frontier.listed(),
+            listed=runner.frontier.list_wanted(),
             knows_all=runner.knows_all(),
             is_cut=context.budget.exhausted is not None,
             names_none=runner.names_none(),

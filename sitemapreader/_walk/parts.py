@@ -1,0 +1,86 @@
+"""The parts of one walk, and the one place where they are built."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader._walk.context import Budget, UrlAllowance, WalkContext
+from sitemapreader._walk.filters import EntryFilter
+from sitemapreader._walk.frontier import Frontier
+from sitemapreader._walk.queue import SitemapQueue
+from sitemapreader._walk.robots import WalkRobots
+from sitemapreader._walk.robots_rules import RobotsRules
+from sitemapreader.fetch.client import make_client
+from sitemapreader.fetch.hosts import HostBreaker
+
+if TYPE_CHECKING:
+    from sitemapreader._walk.config import WalkConfig
+    from sitemapreader._walk.context import Batch
+    from sitemapreader._walk.memory import WalkMemory
+    from sitemapreader._walk.report import Report
+    from sitemapreader._walk.stream import Channel
+    from sitemapreader.fetch.client import Fetcher
+
+
+@attrs.frozen(eq=False)
+class WalkParts:
+    """The parts of one walk.
+
+    Attributes:
+        config: the arguments of the caller.
+        context: the client, budget and report, and the way to the consumer.
+        memory: the memory of earlier walks.
+        frontier: the sitemaps, and the queue of the ones that wait.
+        rules: the rules by which a sitemap may be fetched.
+        entry_filter: the filters of entries.
+    """
+
+    config: WalkConfig
+    context: WalkContext
+    memory: WalkMemory
+    frontier: Frontier
+    rules: RobotsRules
+    entry_filter: EntryFilter
+
+
+def build_parts(
+    config: WalkConfig,
+    fetcher: Fetcher,
+    report: Report,
+    channel: Channel[Batch],
+    memory: WalkMemory,
+) -> WalkParts:
+    """Build the parts of one walk, whose clock starts now.
+
+    Raises TypeError if hosts are mapped and the fetcher is none of ours.
+    """
+    options = config.options
+    limits = config.limits
+    urls = config.max_urls
+    budget = Budget(limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
+    channel.pause = budget.paused
+    context = WalkContext(
+        client=make_client(fetcher, options.user_agent, config.map_hosts, options),
+        options=options,
+        limits=limits,
+        budget=budget,
+        report=report,
+        emit=channel.put,
+        responses=memory,
+        files=config.files,
+    )
+    # a search tries few documents, whatever became of the others
+    breaker = context.breaker if config.reads else HostBreaker(options)
+    robots = WalkRobots(context, respect=config.respect_robots)
+    return WalkParts(
+        config=config,
+        context=context,
+        memory=memory,
+        frontier=Frontier(
+            SitemapQueue(config.order, breaker), limits.documents, config.site
+        ),
+        rules=RobotsRules(context, config.hosts, robots),
+        entry_filter=EntryFilter(config),
+    )

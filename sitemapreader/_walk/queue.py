@@ -1,0 +1,164 @@
+"""The queue of a walk: which sitemap is read next, and when its host may be requested."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections import defaultdict
+from contextlib import suppress
+from itertools import count
+from math import inf
+from typing import TYPE_CHECKING, TypeAlias
+
+from sitemapreader._types.models import SitemapEntry, Via
+from sitemapreader._types.urls import origin_of
+from sitemapreader._walk.states import SitemapEvent, SitemapState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from sitemapreader._walk.sitemap import Sitemap
+    from sitemapreader.fetch.hosts import HostBreaker
+
+Place: TypeAlias = tuple[int, float, float, int]
+"""A place in the queue: in the order, by rank, then as they came."""
+
+
+class SitemapQueue:
+    """The sitemaps that wait, the first in the order on top; sitemaps of paused hosts stand aside.
+
+    A worker is started for each that is added.
+    """
+
+    def __init__(self, order: str, breaker: HostBreaker) -> None:
+        self.start_worker: Callable[[], object] = _start_none
+        self.ranks: Mapping[str, float] = {}
+        """Key of a URL -> rank of the sitemap: the lowest first, and indexes below 0. Without one
+        it has 0."""
+        self._order = order
+        self._breaker = breaker
+        self._numbers = count()
+        self._waiting: list[tuple[Place, Sitemap]] = []
+        """A heap: the first in the order is on top."""
+        self._parked: defaultdict[str, list[tuple[Place, Sitemap]]] = defaultdict(list)
+        """Origin that is paused -> the sitemaps that wait for it."""
+        self._taken: dict[Sitemap, Place] = {}
+        """The sitemaps that workers have."""
+        self._changed = asyncio.Event()
+
+    def __len__(self) -> int:
+        """Return how many sitemaps wait or are read."""
+        parked = sum(map(len, self._parked.values()))
+        return len(self._waiting) + parked + len(self._taken)
+
+    def has_room(self, capacity: int) -> bool:
+        """Return whether fewer than `capacity` wait for their turn."""
+        return len(self._waiting) < capacity
+
+    def add(self, sitemap: Sitemap) -> None:
+        """Put a sitemap in its place."""
+        if self._order == "newest":
+            rank = rank_newest(sitemap.entry)
+        else:
+            rank = (0, 0.0)
+        place = (*rank, self.ranks.get(sitemap.key, 0), next(self._numbers))
+        heapq.heappush(self._waiting, (place, sitemap))
+        self._changed.set()
+        self.start_worker()
+
+    async def take(self, skip: Callable[[Sitemap, str], object]) -> Sitemap | None:
+        """Return the next sitemap, until `release`; `None` when none waits.
+
+        While hosts must not be requested, this waits for the first one that may. `skip` is called
+        with each sitemap whose host is given up, and the reason.
+        """
+        while True:
+            picked = self._pick(skip)
+            if picked is None and not self._parked:
+                return None
+            if picked is None:
+                self._changed.clear()
+                with suppress(TimeoutError):
+                    pause = min(map(self._breaker.wait, self._parked))
+                    async with asyncio.timeout(pause):
+                        await self._changed.wait()
+                continue
+            place, sitemap = picked
+            if _is_first(place) or not any(map(_is_first, self._taken.values())):
+                sitemap.process(SitemapEvent.TAKE)
+                self._taken[sitemap] = place
+                if self._parked:
+                    self.start_worker()
+                return sitemap
+            # all others wait for the children of those with a rank below 0
+            heapq.heappush(self._waiting, picked)
+            self._breaker.end_trial(sitemap.entry.loc)
+            self._changed.clear()
+            await self._changed.wait()
+
+    def release(self, sitemap: Sitemap) -> None:
+        """End the work on a sitemap; it is put aside if its host is paused."""
+        place = self._taken.pop(sitemap)
+        if sitemap.state is SitemapState.PARKED:
+            self._put_aside(place, sitemap)
+        self._changed.set()
+
+    def end(self) -> Iterator[Sitemap]:
+        """Empty the queue; yield what waited in it, and ask for no more workers."""
+        # Thousands of walks a minute would keep the garbage collector busy with circles of objects:
+        # it took a tenth of the time. Without the circle a walk is freed as soon as it is left.
+        self.start_worker = _start_none
+        self._wake(self._parked)
+        waiting = sorted(self._waiting)
+        self._waiting.clear()
+        for _, sitemap in waiting:
+            if sitemap.state is SitemapState.WAITING:
+                yield sitemap
+
+    def _pick(
+        self, skip: Callable[[Sitemap, str], object]
+    ) -> tuple[Place, Sitemap] | None:
+        """Remove and return the next sitemap whose host is ready; park or skip the others."""
+        breaker = self._breaker
+        self._wake(each for each in self._parked if breaker.wait(each) in (0, inf))
+        while self._waiting:
+            place, sitemap = heapq.heappop(self._waiting)
+            if sitemap.state is not SitemapState.WAITING:
+                continue
+            url = sitemap.entry.loc
+            wait = breaker.wait(url)
+            if wait == 0:
+                breaker.begin_trial(url)
+                return place, sitemap
+            if wait == inf:
+                skip(sitemap, breaker.find_reason(url)[0])
+            else:
+                sitemap.process(SitemapEvent.PARK)
+                self._put_aside(place, sitemap)
+        return None
+
+    def _put_aside(self, place: Place, sitemap: Sitemap) -> None:
+        self._parked[origin_of(sitemap.entry.loc)].append((place, sitemap))
+
+    def _wake(self, origins: Iterable[str]) -> None:
+        for origin in [*origins]:
+            for place, sitemap in self._parked.pop(origin):
+                if sitemap.state is SitemapState.PARKED:
+                    sitemap.process(SitemapEvent.WAKE)
+                    heapq.heappush(self._waiting, (place, sitemap))
+
+
+def _start_none() -> None:
+    """Start no worker."""
+
+
+def rank_newest(entry: SitemapEntry) -> tuple[int, float]:
+    """Rank roots first, which lead to children; undated ones last."""
+    if entry.lastmod is not None:
+        return 1, -entry.lastmod.timestamp()
+    return (2 if entry.via is Via.INDEX else 0), 0.0
+
+
+def _is_first(place: Place) -> bool:
+    """Return whether the children of a sitemap may be wanted before others."""
+    return place[2] < 0

@@ -1,0 +1,173 @@
+"""The life of one sitemap: its states, the events that change them, and one table of both.
+
+The rule: everything that changes the state of a sitemap is in this file. A part of the walk says
+what has happened (`SitemapLife.process`); what that means is in `TRANSITIONS`. An event that the
+table does not have in a state is a bug of ours, and raises.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+import attrs
+
+from sitemapreader._types.outcomes import Status
+
+
+class SitemapState(Enum):
+    """One stage in the life of a sitemap."""
+
+    WAITING = auto()
+    """It is in the queue."""
+    PARKED = auto()
+    """It is beside the queue, until its host may be requested again."""
+    TAKEN = auto()
+    """A worker asks the memory and the rules of the walk whether to request it."""
+    REQUESTED = auto()
+    """The request is under way, with its redirects."""
+    ANSWERED = auto()
+    """The head of its response has arrived."""
+    DETECTING = auto()
+    """Its body is read, and may be a sitemap or not."""
+    READING = auto()
+    """It is a sitemap, whose entries are delivered as they come."""
+    RESTORED = auto()
+    """An earlier reading still holds, and gives its format and its children."""
+    ENDING = auto()
+    """Nothing more comes of it, and its outcome is judged."""
+    COMPLETE = auto()
+    PARTIAL = auto()
+    FAILED = auto()
+    UNCHANGED = auto()
+    SKIPPED = auto()
+    """The ends that have an outcome of the same name: see `Status`."""
+    DUPLICATE = auto()
+    """Another sitemap reads its document: redirects lead from one to the other."""
+    LEFT = auto()
+    """The walk was left while a worker had it."""
+
+    @property
+    def is_end(self) -> bool:
+        """True if nothing follows."""
+        return self in ENDS
+
+    @property
+    def is_queued(self) -> bool:
+        """True if no worker has it yet."""
+        return self is SitemapState.WAITING or self is SitemapState.PARKED
+
+
+class SitemapEvent(Enum):
+    """One event in the life of a sitemap."""
+
+    PARK = auto()
+    """Its host is paused."""
+    WAKE = auto()
+    """Its host may be requested again."""
+    TAKE = auto()
+    """A worker takes it."""
+    SKIP = auto()
+    """A rule, a limit, or its own content keeps it from being read."""
+    MERGE = auto()
+    """Redirects show that another sitemap reads the same document."""
+    REQUEST = auto()
+    """It is requested; again if the response was about another version."""
+    ANSWER = auto()
+    """The head of the response arrives."""
+    RESTORE = auto()
+    """The server or the memory says that it has not changed, or is not due."""
+    READ = auto()
+    """The reading of its body begins."""
+    RECOGNIZE = auto()
+    """Its content shows that it is a sitemap."""
+    CLOSE = auto()
+    """It was read to its end, as far as it can be, or the request has failed."""
+    COMPLETE = auto()
+    CUT = auto()
+    FAIL = auto()
+    CONFIRM = auto()
+    """The judgement: complete, partial, failed or unchanged."""
+    LEAVE = auto()
+    """The walk ends at once: its consumer leaves, or a bug is raised."""
+
+
+_State = SitemapState
+_Event = SitemapEvent
+
+TRANSITIONS: dict[tuple[SitemapState, SitemapEvent], SitemapState] = {
+    # in the queue
+    (_State.WAITING, _Event.PARK): _State.PARKED,
+    (_State.WAITING, _Event.TAKE): _State.TAKEN,
+    (_State.WAITING, _Event.MERGE): _State.DUPLICATE,
+    (_State.WAITING, _Event.SKIP): _State.SKIPPED,
+    (_State.PARKED, _Event.WAKE): _State.WAITING,
+    (_State.PARKED, _Event.MERGE): _State.DUPLICATE,
+    # a worker has it
+    (_State.TAKEN, _Event.SKIP): _State.SKIPPED,
+    (_State.TAKEN, _Event.MERGE): _State.DUPLICATE,
+    (_State.TAKEN, _Event.RESTORE): _State.RESTORED,
+    (_State.TAKEN, _Event.REQUEST): _State.REQUESTED,
+    (_State.TAKEN, _Event.CLOSE): _State.ENDING,
+    (_State.TAKEN, _Event.LEAVE): _State.LEFT,
+    # the request
+    (_State.REQUESTED, _Event.REQUEST): _State.REQUESTED,
+    (_State.REQUESTED, _Event.PARK): _State.PARKED,
+    (_State.REQUESTED, _Event.ANSWER): _State.ANSWERED,
+    (_State.REQUESTED, _Event.CLOSE): _State.ENDING,
+    (_State.REQUESTED, _Event.LEAVE): _State.LEFT,
+    (_State.ANSWERED, _Event.MERGE): _State.DUPLICATE,
+    (_State.ANSWERED, _Event.RESTORE): _State.RESTORED,
+    (_State.ANSWERED, _Event.READ): _State.DETECTING,
+    (_State.ANSWERED, _Event.CLOSE): _State.ENDING,
+    (_State.ANSWERED, _Event.LEAVE): _State.LEFT,
+    # the content
+    (_State.DETECTING, _Event.RECOGNIZE): _State.READING,
+    (_State.DETECTING, _Event.CLOSE): _State.ENDING,
+    (_State.DETECTING, _Event.LEAVE): _State.LEFT,
+    (_State.READING, _Event.CLOSE): _State.ENDING,
+    (_State.READING, _Event.LEAVE): _State.LEFT,
+    (_State.RESTORED, _Event.CLOSE): _State.ENDING,
+    (_State.RESTORED, _Event.LEAVE): _State.LEFT,
+    # the outcome
+    (_State.ENDING, _Event.COMPLETE): _State.COMPLETE,
+    (_State.ENDING, _Event.CUT): _State.PARTIAL,
+    (_State.ENDING, _Event.FAIL): _State.FAILED,
+    (_State.ENDING, _Event.CONFIRM): _State.UNCHANGED,
+    (_State.ENDING, _Event.SKIP): _State.SKIPPED,
+    (_State.ENDING, _Event.LEAVE): _State.LEFT,
+}
+"""State and event -> the next state."""
+
+ENDS = frozenset(SitemapState) - {state for state, _ in TRANSITIONS}
+"""States that no event changes."""
+
+EVENTS_BY_STATUS = {
+    Status.COMPLETE: SitemapEvent.COMPLETE,
+    Status.PARTIAL: SitemapEvent.CUT,
+    Status.FAILED: SitemapEvent.FAIL,
+    Status.UNCHANGED: SitemapEvent.CONFIRM,
+    Status.SKIPPED: SitemapEvent.SKIP,
+}
+"""Outcome of a document -> the event that ends its sitemap."""
+
+
+@attrs.define(eq=False, weakref_slot=False)
+class SitemapLife:
+    """The state of one sitemap, which nothing but its events changes."""
+
+    _state: SitemapState = attrs.field(default=SitemapState.WAITING, init=False)
+
+    @property
+    def state(self) -> SitemapState:
+        """The present state."""
+        return self._state
+
+    def process(self, event: SitemapEvent) -> None:
+        """Change the state by an event; raise RuntimeError if the table does not allow it."""
+        following = TRANSITIONS.get((self._state, event))
+        if following is None:
+            raise RuntimeError(
+                f"a sitemap in the state {self._state.name} had the event {event.name}: "
+                "add the transition to `TRANSITIONS`, or do not report this event"
+            )
+        self._state = following

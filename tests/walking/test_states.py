@@ -1,0 +1,110 @@
+"""The table of a sitemap's life: each event is in it or refused, and every way leads to an end."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sitemapreader._types.outcomes import Status
+from sitemapreader._walk.states import (
+    ENDS,
+    EVENTS_BY_STATUS,
+    TRANSITIONS,
+    SitemapEvent,
+    SitemapLife,
+    SitemapState,
+)
+from tests.support import package
+
+
+def find_reachable(start: SitemapState) -> set[SitemapState]:
+    """Return the states that some events lead to from a state, itself included."""
+    found = {start}
+    while (
+        more := {after for (state, _), after in TRANSITIONS.items() if state in found}
+        - found
+    ):
+        found |= more
+    return found
+
+
+@given(st.lists(st.sampled_from(SitemapEvent)))
+def test_an_event_is_in_the_table_or_refused(events: list[SitemapEvent]) -> None:
+    """Whatever happens in whatever order, the state is what the table says, or stays."""
+    life = SitemapLife()
+    for event in events:
+        before = life.state
+        if (before, event) in TRANSITIONS:
+            life.process(event)
+            assert life.state is TRANSITIONS[before, event]
+        else:
+            with pytest.raises(RuntimeError, match=f"{before.name}.*{event.name}"):
+                life.process(event)
+            assert life.state is before
+
+
+@given(st.data())
+def test_an_allowed_way_comes_to_an_end(data: st.DataObject) -> None:
+    """A sitemap that takes any allowed way can end after each step, and then nothing follows."""
+    life = SitemapLife()
+    for _ in range(data.draw(st.integers(0, 20))):
+        assert find_reachable(life.state) & ENDS
+        allowed = [event for state, event in TRANSITIONS if state is life.state]
+        if not allowed:
+            break
+        life.process(data.draw(st.sampled_from(allowed)))
+    if life.state.is_end:
+        for event in SitemapEvent:
+            with pytest.raises(RuntimeError):
+                life.process(event)
+
+
+def test_every_state_is_reached_and_every_event_happens() -> None:
+    """The table has nothing that no sitemap comes to."""
+    assert find_reachable(SitemapState.WAITING) == set(SitemapState)
+    assert {event for _, event in TRANSITIONS} == set(SitemapEvent)
+
+
+def test_each_outcome_is_an_end() -> None:
+    """A sitemap whose outcome is judged ends in the state of that name."""
+    assert {
+        status: TRANSITIONS[SitemapState.ENDING, event].name.lower()
+        for status, event in EVENTS_BY_STATUS.items()
+    } == {status: status.value for status in Status}
+
+
+def test_a_worker_can_always_be_stopped() -> None:
+    """The walk may be left in each state in which a worker has the sitemap."""
+    at_work = {state for state in SitemapState if not (state.is_end or state.is_queued)}
+    left = {state for state, event in TRANSITIONS if event is SitemapEvent.LEAVE}
+    assert left == at_work
+
+
+def test_only_the_table_changes_a_state() -> None:
+    """No other file of the walk sets the state of a sitemap."""
+    setters = {
+        name
+        for name in package.paths()
+        if name.startswith("_walk")
+        for node in ast.walk(package.parse(name))
+        if isinstance(node, ast.Attribute)
+        and node.attr == "_state"
+        and isinstance(node.ctx, ast.Store)
+    }
+    assert setters == {"_walk.states"}
+
+
+def test_the_architecture_shows_each_state_and_event() -> None:
+    """The picture for a newcomer has the states of the table, and the events between them."""
+    text = (package.ROOT / "docs" / "architecture.md").read_text("utf-8")
+    part = text.partition("## What happens to one sitemap")[2].partition("\n## ")[0]
+    words = set(re.findall(r"[A-Z]{4,}", part))
+    judgements = {*EVENTS_BY_STATUS.values()} - {SitemapEvent.SKIP}
+    names = {each.name for each in SitemapState} | {
+        each.name for each in SitemapEvent if each not in judgements
+    }
+    assert names - words == set()
