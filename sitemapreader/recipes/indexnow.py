@@ -4,8 +4,8 @@
 done = await submit_changes("https://www.example.org/", state="site.db", key="2f5c...")
 print(done.counts, done.report)
 ```
-It is the engine of `sitemapreader submit`. The protocol: https://www.indexnow.org/documentation.
-One service passes URLs on to all others. The key lies in a file of your site: `/2f5c....txt`.
+`sitemapreader submit` calls it. The protocol: https://www.indexnow.org/documentation. One service
+passes URLs on to all others. Your site serves the key in a file: `/2f5c....txt`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from sitemapreader.urls import host_of, origin_of, site_of, url_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from sitemapreader import Report, UrlEntry
+    from sitemapreader import Report, UrlEntry, Walk
 
 ENDPOINT = "https://api.indexnow.org/indexnow"
 MAX_URLS = 10_000
@@ -54,9 +54,10 @@ WORDS = {
     429: "wait an hour, then run it again: these URLs are submitted again",
 }
 """Meaning of a status of the service, or the advice about it."""
-_OF_THE_SERVICE = frozenset({429, *range(500, 600)})
-"""Statuses that say nothing about a host: another one would get the same answer."""
-_PUT = "put a file there that contains only the key, then run it again"
+_SERVICE_FAILURES = frozenset({429, *range(500, 600)})
+"""Statuses that concern the service: every other host would get the same response."""
+_RUN_AGAIN = "run it again later: these URLs are submitted again"
+_WRITE_KEY_FILE = "put a file there that contains only the key, then run it again"
 _URL_ORIGIN = re.compile(r"\A\s*+https?://[^/?#]*", re.IGNORECASE)
 _UNESCAPED = "!$%&'()*+,/:;=?@"
 """Characters that are submitted as listed; others are escaped."""
@@ -68,20 +69,24 @@ class IndexNowError(SitemapReaderError):
 
     Attributes:
         host: the host of these URLs.
-        status: status of the answer: the service's, or the site's for its key; 0 without one.
-        advice: what to do about it.
-        submission: what became of all URLs, those of other hosts too, at the end of a run.
+        status: status of the service's response, or of the site's for its key; 0 without one.
+        advice: the next step.
+        submission: the results for all URLs, also those of other hosts, at the end of a run.
     """
 
     submission: Submission
 
-    def __init__(self, host: str, said: str, status: int = 0, advice: str = "") -> None:
+    def __init__(
+        self,
+        host: str,
+        problem: str,
+        status: int = 0,
+        advice: str = "",
+    ) -> None:
         self.host = host
         self.status = status
-        self.advice = advice or WORDS.get(
-            status, "run it again later: these URLs are submitted again"
-        )
-        super().__init__(f"{host}: {said}: {self.advice}")
+        self.advice = advice or WORDS.get(status, _RUN_AGAIN)
+        super().__init__(f"{host}: {problem}: {self.advice}")
 
 
 class Outbox:
@@ -99,20 +104,21 @@ class Outbox:
 
     def read(self, origin: str) -> dict[str, str]:
         """Return the waiting URLs, and their last change."""
-        found: dict[str, str] = {}
-        for line in self._find_file(origin).read_text("utf-8").splitlines():
-            # a line that was cut; the state still has its URL
+        changes: dict[str, str] = {}
+        text = self._find_file(origin).read_text("utf-8")
+        for line in text.splitlines():
+            # A line may have been cut; the state still has its URL.
             with suppress(ValueError):
                 url, change = json.loads(line)
-                found[url] = change
-        return found
+                changes[url] = change
+        return changes
 
     def append(self, origin: str, changes: Iterable[tuple[str, str]]) -> None:
-        """Let URLs wait; they are on the disk when this returns."""
+        """Add waiting URLs; they are on the disk when this returns."""
         self.folder.mkdir(exist_ok=True)
         with self._find_file(origin).open("a", encoding="utf-8") as file:
-            file.write("\n")  # behind a line that was cut
-            file.writelines(f"{json.dumps(pair)}\n" for pair in changes)
+            file.write("\n")  # the last line may have been cut
+            file.write(_write_lines(changes))
             file.flush()
             os.fsync(file.fileno())
 
@@ -121,17 +127,101 @@ class Outbox:
         file = self._find_file(origin)
         if not changes:
             file.unlink()
-            with suppress(OSError):  # other origins wait
+            with suppress(OSError):  # the folder has files of other origins
                 self.folder.rmdir()
             return
         part = file.with_suffix(".part")
-        part.write_text(
-            "".join(f"{json.dumps(pair)}\n" for pair in changes.items()), "utf-8"
-        )
+        part.write_text(_write_lines(changes.items()), "utf-8")
         part.replace(file)
 
     def _find_file(self, origin: str) -> Path:
         return self.folder / f"{quote(origin, safe='')}.jsonl"
+
+
+def _write_lines(changes: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"{json.dumps(pair)}\n" for pair in changes)
+
+
+@attrs.define
+class Service:
+    """The IndexNow service, and the key files that it requires on each host.
+
+    Attributes:
+        requests: number of requests by status.
+    """
+
+    _session: aiohttp.ClientSession
+    _fetcher: HttpFetcher
+    _endpoint: str
+    _key: str
+    _dry_run: Callable[[list[str]], object] | None
+    requests: Counter[int] = attrs.field(factory=Counter)
+    _checked_origins: set[str] = attrs.field(factory=set)
+    """Origins whose key file is correct."""
+    _refusal: tuple[str, int] | None = None
+    """Refusal of the service for all hosts: it is down, or sets a Retry-After."""
+
+    async def submit(self, origin: str, urls: list[str]) -> None:
+        """Submit URLs of an origin; raise IndexNowError if they are not accepted."""
+        if origin not in self._checked_origins:
+            await self._check_key_file(origin)
+            self._checked_origins.add(origin)
+        if self._dry_run is None:
+            await self._post(origin, urls)
+        else:
+            self._dry_run(urls)
+
+    async def _check_key_file(self, origin: str) -> None:
+        """Raise IndexNowError if an origin does not serve the key file."""
+        host = _cut_host(origin)
+        key_url = self._find_key_url(origin)
+        try:
+            async with self._fetcher.open(key_url) as response:
+                body = await read_body(response, 4_096)
+        except FetchError as error:
+            reason = f"{error.code} {error.detail}".rstrip()
+            problem = f"cannot be fetched ({reason})"
+            status = error.http_status or 0
+        else:
+            status = response.status
+            if not origin_of(response.url).endswith(f"//{host}"):
+                problem = "redirects to another host"
+            elif body.decode("utf-8-sig", "replace").strip() != self._key:
+                problem = "has other content"
+            else:
+                return
+        raise IndexNowError(host, f"{key_url} {problem}", status, _WRITE_KEY_FILE)
+
+    async def _post(self, origin: str, urls: list[str]) -> None:
+        host = _cut_host(origin)
+        if self._refusal is not None:
+            raise IndexNowError(host, *self._refusal)
+        body = {
+            "host": host,
+            "key": self._key,
+            "keyLocation": self._find_key_url(origin),
+            "urlList": urls,
+        }
+        request = self._session.post(self._endpoint, json=body, allow_redirects=False)
+        try:
+            async with request as response:
+                status = response.status
+        except (aiohttp.ClientError, TimeoutError) as error:
+            self._refusal = f"no response ({type(error).__name__})", 0
+            raise IndexNowError(host, *self._refusal) from error
+        self.requests[status] += 1
+        problem = f"the service returned {status}"
+        if status in _SERVICE_FAILURES:
+            self._refusal = problem, status
+        if status not in (200, 202):
+            raise IndexNowError(host, problem, status)
+
+    def _find_key_url(self, origin: str) -> str:
+        return f"{origin}/{self._key}.txt"
+
+
+def _cut_host(origin: str) -> str:
+    return origin.partition("://")[2]
 
 
 @attrs.define
@@ -139,37 +229,32 @@ class Submission:
     """The URLs of a walk on their way to the service, and their results.
 
     Attributes:
-        report: report of the walk; what it could not read was not compared.
+        report: report of the walk; documents that it could not read were not compared.
         counts: URLs that were submitted, as "new", "changed" and "gone"; "recorded" by the
             first call; "unusable", which cannot be put into a request; "foreign", of hosts that
             are not the site's.
-        requests: number of requests by status: 200, or 202 while the key is validated.
-        errors: origins whose URLs were not accepted, and why.
+        errors: origin -> the reason why its URLs were not accepted.
     """
 
     report: Report
     _site: str
     _hosts: str
-    _session: aiohttp.ClientSession
-    _fetcher: HttpFetcher
-    _endpoint: str
-    _key: str
+    _service: Service
     _outbox: Outbox
-    _dry_run: Callable[[list[str]], object] | None
     counts: Counter[str] = attrs.field(factory=Counter)
-    requests: Counter[int] = attrs.field(factory=Counter)
     errors: dict[str, IndexNowError] = attrs.field(factory=dict)
     _waiting: dict[str, list[tuple[str, str]]] = attrs.field(factory=dict)
     """Origin -> URLs of the next request, and their changes."""
-    _owned: dict[str, bool] = attrs.field(factory=dict)
-    """Origin -> whether it is the site's, as far as seen."""
-    _checked: set[str] = attrs.field(factory=set)
-    """Origins whose key file is right."""
-    _refusal: tuple[str, int] | None = None
-    """Refusal of the service for all hosts: it is down, or sets a Retry-After."""
+    _is_owned: dict[str, bool] = attrs.field(factory=dict)
+    """Origin -> True if it belongs to the site."""
+
+    @property
+    def requests(self) -> Counter[int]:
+        """Number of requests by status: 200, or 202 while the key is validated."""
+        return self._service.requests
 
     def add(self, batch: list[UrlEntry]) -> None:
-        """Let URLs wait, escaped, without users and fragments."""
+        """Add waiting URLs, escaped, without users and fragments."""
         for entry in batch:
             origin = origin_of(entry.loc)
             if not origin:
@@ -178,12 +263,14 @@ class Submission:
                 self.counts["foreign"] += 1
             else:
                 target = _URL_ORIGIN.sub("", entry.loc.partition("#")[0])
-                url = f"{origin}{quote(target, safe=_UNESCAPED) or '/'}"
-                self._waiting.setdefault(origin, []).append((url, str(entry.change)))
+                path = quote(target, safe=_UNESCAPED) or "/"
+                changes = self._waiting.setdefault(origin, [])
+                changes.append((f"{origin}{path}", str(entry.change)))
 
     def has_room(self, batch: list[UrlEntry]) -> bool:
         """Return whether URLs fit into one request together with the waiting ones."""
-        return sum(map(len, self._waiting.values())) + len(batch) <= MAX_URLS
+        waiting = sum(map(len, self._waiting.values()))
+        return waiting + len(batch) <= MAX_URLS
 
     async def submit(self) -> None:
         """Submit the waiting URLs; the ones that are not accepted go into the outbox."""
@@ -199,23 +286,20 @@ class Submission:
         for origin in filter(self._owns, self._outbox.list_origins()):
             changes = self._outbox.read(origin)
             while changes:
-                part = [*islice(changes.items(), MAX_URLS)]
-                if not await self._submit(origin, part):
+                batch = list(islice(changes.items(), MAX_URLS))
+                if not await self._submit(origin, batch):
                     break
-                self.counts.update(change for _, change in part)
-                for url, _ in part:
+                for url, change in batch:
+                    self.counts[change] += 1
                     del changes[url]
                 self._outbox.replace(origin, changes)
 
     async def _submit(self, origin: str, changes: Sequence[tuple[str, str]]) -> bool:
-        """Return whether URLs of an origin were accepted; once it is refused, nothing is sent."""
+        """Return whether URLs of an origin were accepted; do not retry a refused origin."""
+        if origin in self.errors:
+            return False
         try:
-            if origin in self.errors:
-                return False
-            if origin not in self._checked:
-                await self._check_key_file(origin)
-                self._checked.add(origin)
-            await self._post(origin, [url for url, _ in changes])
+            await self._service.submit(origin, [url for url, _ in changes])
         except IndexNowError as error:
             self.errors[origin] = error
             return False
@@ -232,59 +316,14 @@ class Submission:
 
         SECURITY: the key is a secret until it is sent. A sitemap may list anybody's URLs.
         """
-        if origin not in self._owned:
-            ours = host_of(self._site)
+        if origin not in self._is_owned:
+            site_host = host_of(self._site)
             host = host_of(origin)
-            is_same = ours == host or (
-                self._hosts == "site" and site_of(ours) == site_of(host)
-            )
-            self._owned[origin] = is_same or self._hosts == "any"
-        return self._owned[origin]
-
-    # -- the network
-
-    async def _check_key_file(self, origin: str) -> None:
-        """Raise IndexNowError if the key file of an origin is not there, or not right."""
-        host = origin.partition("://")[2]
-        place = f"{origin}/{self._key}.txt"
-        status = 0
-        said = ""
-        try:
-            async with self._fetcher.open(place) as response:
-                body = await read_body(response, 4_096)
-                status = response.status
-        except FetchError as error:
-            said = f"cannot be fetched ({f'{error.code} {error.detail}'.rstrip()})"
-            status = error.http_status or 0
-        else:
-            if not origin_of(response.url).endswith(f"//{host}"):
-                said = "redirects to another host"
-            elif body.decode("utf-8-sig", "replace").strip() != self._key:
-                said = "has other content"
-        if said:
-            raise IndexNowError(host, f"{place} {said}", status, _PUT)
-
-    async def _post(self, origin: str, urls: list[str]) -> None:
-        if self._dry_run is not None:
-            self._dry_run(urls)
-            return
-        host = origin.partition("://")[2]
-        place = f"{origin}/{self._key}.txt"
-        if self._refusal is not None:
-            raise IndexNowError(host, *self._refusal)
-        body = {"host": host, "key": self._key, "keyLocation": place, "urlList": urls}
-        sent = self._session.post(self._endpoint, json=body, allow_redirects=False)
-        try:
-            async with sent as response:
-                self.requests[response.status] += 1
-        except (aiohttp.ClientError, TimeoutError) as error:
-            self._refusal = f"no response ({type(error).__name__})", 0
-            raise IndexNowError(host, *self._refusal) from error
-        status, said = response.status, f"the service returned {response.status}"
-        if status in _OF_THE_SERVICE:
-            self._refusal = said, status
-        if status not in (200, 202):
-            raise IndexNowError(host, said, status)
+            is_owned = self._hosts == "any" or site_host == host
+            if self._hosts == "site":
+                is_owned = is_owned or site_of(site_host) == site_of(host)
+            self._is_owned[origin] = is_owned
+        return self._is_owned[origin]
 
 
 async def submit_changes(
@@ -300,8 +339,8 @@ async def submit_changes(
 ) -> Submission:
     """Walk a site with a state, and submit its new, changed and gone URLs.
 
-    The first call only records what there is, because the protocol is for changes. Hosts are
-    independent: URLs of one that refuses wait beside the state, those of the others are submitted.
+    The first call only records the URLs, because the protocol is for changes. Hosts are
+    independent: if one refuses, its URLs wait beside the state, and the others are submitted.
 
     Args:
         site: its URL.
@@ -317,70 +356,78 @@ async def submit_changes(
     Raises:
         IndexNowError: the service did not accept URLs, or a host has no file with the key; raised
             at the end, when the other hosts are done.
-        ValueError: the key is none.
+        ValueError: the key has another form.
         StateError: the state cannot be used.
     """
     if not _KEY_FORM.fullmatch(key):
         raise ValueError(
             "the key must have 8 to 128 letters, digits and dashes, and no other characters"
         )
-    timeout = aiohttp.ClientTimeout(total=60)
-    agent = {"User-Agent": options.user_agent}
     hosts = arguments.get("hosts", "site")
     if hosts == "site":
-        # loads a list, which takes 0.1 s
+        # this loads a list, which takes 0.1 s
         await asyncio.to_thread(site_of, host_of(site))
     with TemporaryDirectory(prefix="sitemapreader-") as folder:
-        if dry_run is None:
-            path = Path(state)
-        else:
-            path = _copy_state(Path(state), Path(folder))
-        submits = submit_all or _is_accepted(path, site)
-        async with (
-            HttpFetcher(options) as fetcher,
-            aiohttp.ClientSession(
-                timeout=timeout, headers=agent, proxy=options.proxy
-            ) as session,
-        ):
+        path = Path(state)
+        if dry_run is not None:
+            path = _copy_state(path, Path(folder))
+        is_submitted = submit_all or _has_baseline(path, site)
+        session = aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=60),
+            headers={"User-Agent": options.user_agent},
+            proxy=options.proxy,
+        )
+        async with HttpFetcher(options) as fetcher, session:
             fetcher.trust(site)
             arguments |= {"state": path, "changes": True, "gone": MAX_URLS}
+            service = Service(session, fetcher, endpoint, key, dry_run)
             async with walk(site, fetcher=fetcher, **arguments) as entries:
-                whose = entries.report, site, hosts
-                done = Submission(
-                    *whose, session, fetcher, endpoint, key, Outbox(path), dry_run
+                submission = Submission(
+                    entries.report, site, hosts, service, Outbox(path)
                 )
-                if submits:
-                    await done.submit_again()
-                    await entries.hold_state()
-                async for batch in entries.batches():
-                    if not submits:
-                        done.counts["recorded"] += len(batch)
-                        continue
-                    if not done.has_room(batch):  # all before it is acknowledged
-                        await done.submit()
-                        await entries.commit_state(holds=True)
-                    done.add(batch)
-                if submits:
-                    await done.submit()
-                    await entries.commit_state()
-    done.finish()
-    return done
+                if is_submitted:
+                    await _submit_walk(submission, entries)
+                else:
+                    async for batch in entries.batches():
+                        submission.counts["recorded"] += len(batch)
+    submission.finish()
+    return submission
 
 
-def _is_accepted(path: Path, site: str) -> bool:
+async def _submit_walk(submission: Submission, entries: Walk) -> None:
+    """Submit the URLs of a walk; the state remembers a URL when it is submitted."""
+    await submission.submit_again()
+    await entries.hold_state()
+    async for batch in entries.batches():
+        if not submission.has_room(
+            batch
+        ):  # the walk has acknowledged all earlier batches
+            await submission.submit()
+            await entries.commit_state(holds=True)
+        submission.add(batch)
+    await submission.submit()
+    await entries.commit_state()
+
+
+def _has_baseline(path: Path, site: str) -> bool:
     """Return whether a walk over the site has read URLs, or was stopped."""
-    known = State(path).sites() if path.exists() else []
+    if not path.exists():
+        return False
+    name = url_key(site)
     return any(
-        each.name == url_key(site) and (each.urls or not each.finished)
-        for each in known
+        summary.name == name and (summary.urls or not summary.finished)
+        for summary in State(path).sites()
     )
 
 
 def _copy_state(path: Path, folder: Path) -> Path:
+    """Copy a state and its outbox into a folder; return the path of the copy."""
     for suffix in ("", "-wal"):
-        if (part := path.with_name(path.name + suffix)).exists():
+        part = path.with_name(path.name + suffix)
+        if part.exists():
             shutil.copy(part, folder)
     copy = folder / path.name
-    if (outbox := Outbox(path).folder).exists():
+    outbox = Outbox(path).folder
+    if outbox.exists():
         shutil.copytree(outbox, Outbox(copy).folder)
     return copy

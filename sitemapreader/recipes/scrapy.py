@@ -10,8 +10,8 @@ class ShopSpider(SitemapReaderSpider):
         entry = response.meta["sitemap_entry"]
         yield {"url": response.url, "lastmod": entry.lastmod}
 ```
-Scrapy fetches everything: its middlewares, cache, retries, throttling, `ROBOTSTXT_OBEY` and
-`allowed_domains` apply to sitemaps as to pages. Only sitemaps are read by this package.
+Scrapy fetches everything, so its middlewares, cache, retries, throttling, `ROBOTSTXT_OBEY` and
+`allowed_domains` apply to sitemaps as to pages. This package only reads the sitemaps.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ try:
     from scrapy.spidermiddlewares.httperror import HttpError
     from scrapy.utils.asyncio import run_in_thread, sleep
 except ModuleNotFoundError as error:
-    said = (
+    message = (
         f"sitemapreader.recipes.scrapy needs {error.name}; the extra `scrapy` brings it: "
         "pip install 'sitemapreader[scrapy]'"
     )
-    raise ModuleNotFoundError(said, name=error.name) from error
+    raise ModuleNotFoundError(message, name=error.name) from error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,20 +78,21 @@ _FAILURES = {
     "DownloadCancelledError": IssueCode.TOO_LARGE,  # DOWNLOAD_MAXSIZE
     "UnsupportedURLSchemeError": IssueCode.INVALID_URL,
 }
-"""Issue codes of Scrapy's exceptions, and of a message. Middlewares count and log their own."""
+"""Scrapy's exception, or its message -> Issue code. Middlewares count and log their own."""
 _REACTOR_SECONDS = 0.02
-"""Longest time that entries which are not requested hold up the reactor."""
+"""Longest time that reading entries may block the reactor."""
 _PAUSE_SECONDS = 0.001
-"""A pause after it. Zero seconds would not let requests go out and answers come in."""
-_CUT = frozenset({"dataloss", "download_stopped"})
-"""Flags of a response that is not whole."""
+"""The pause after it. A pause of 0 seconds would not let the reactor send or receive."""
+_TRUNCATION_FLAGS = frozenset({"dataloss", "download_stopped"})
+"""Flags of a truncated response."""
 
 
 class SitemapReaderSpider(Spider):
     """A spider for the pages that sitemaps list, with SitemapSpider's attributes.
 
     Every request for a page has its `UrlEntry` in `meta["sitemap_entry"]`. Entries are read as
-    their requests are made, so the first pages are there before a large sitemap is read to its end.
+    their requests are made, so the first pages are requested before a large sitemap is read to its
+    end.
 
     Each Issue goes to the spider's log, the first 10 of a code for each document, and is counted in
     the stats: `sitemapreader/issues/<code>`. There are `sitemapreader/documents`, `/records` and
@@ -122,13 +123,13 @@ class SitemapReaderSpider(Spider):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._rules = [
-            (
-                re.compile(pattern),
-                getattr(self, name) if isinstance(name, str) else name,
-            )
-            for pattern, name in self.sitemap_rules
-        ]
+        self._rules: list[tuple[re.Pattern[str], Callback]] = []
+        for pattern, name in self.sitemap_rules:
+            if isinstance(name, str):
+                callback = getattr(self, name)
+            else:
+                callback = name
+            self._rules.append((re.compile(pattern), callback))
         self._follow = [re.compile(pattern) for pattern in self.sitemap_follow]
 
     def _find_size(self, name: str) -> int:
@@ -144,8 +145,8 @@ class SitemapReaderSpider(Spider):
         """Return how much of a document is read."""
         if self.sitemap_limits is not None:
             return self.sitemap_limits
-        most = self._find_size("DOWNLOAD_MAXSIZE") or sys.maxsize
-        return Limits(raw_bytes=most, inflated_bytes=most)
+        max_bytes = self._find_size("DOWNLOAD_MAXSIZE") or sys.maxsize
+        return Limits(raw_bytes=max_bytes, inflated_bytes=max_bytes)
 
     def sitemap_filter(self, entries: Iterable[Entry]) -> Iterable[Entry]:
         """Return the entries of one document that are wanted; override it as you need.
@@ -183,11 +184,10 @@ class SitemapReaderSpider(Spider):
         else:
             alternates = ()
         for url in (entry.loc, *(alternate.href for alternate in alternates)):
-            found = (
-                callback for pattern, callback in self._rules if pattern.search(url)
-            )
-            if (callback := next(found, None)) is not None:
-                yield from self._request(url, entry, callback)
+            for pattern, callback in self._rules:
+                if pattern.search(url):
+                    yield from self._request(url, entry, callback)
+                    break
 
     def _request(
         self,
@@ -209,11 +209,11 @@ class SitemapReaderSpider(Spider):
         else:
             yield request
 
-    # -- answers
+    # -- responses
 
     def _parse_robots(self, response: Response) -> Iterator[Request]:
-        cut = not _CUT.isdisjoint(response.flags)
-        robots = parse_robots(response.body, response.url, complete=not cut)
+        complete = _TRUNCATION_FLAGS.isdisjoint(response.flags)
+        robots = parse_robots(response.body, response.url, complete=complete)
         for issue in robots.issues:
             self._log(issue)
         self._count(robots.counts)
@@ -223,30 +223,16 @@ class SitemapReaderSpider(Spider):
             yield from self._request_sitemap(entry)
 
     async def _parse_sitemap(self, response: Response) -> AsyncIterator[Request]:
-        kind = (response.headers.get("Content-Type") or b"").decode("latin-1")
-        charset = charset_of({"content-type": kind})
+        content_type = response.headers.get("Content-Type") or b""
         reader = SitemapReader(
-            response.url, limits=self._find_limits(), charset=charset
+            response.url,
+            limits=self._find_limits(),
+            charset=charset_of({"content-type": content_type.decode("latin-1")}),
         )
-        steps = reader.feed_steps(response.body)
-        first: list[Event] = []
-        while not reader.stats.delivered and (events := next(steps, None)) is not None:
-            first += events
-        last_steps = reader.close_steps(cut=not _CUT.isdisjoint(response.flags))
-        rest: Iterable[Iterable[Event]] = last_steps
-        while (
-            not reader.stats.delivered
-            and (events := next(last_steps, None)) is not None
-        ):
-            first += events
-            if reader.beyond_repair:  # the next step waits for a child process
-                rest = await run_in_thread(list, last_steps)
-                break
+        batches = await self._read_batches(reader, response)
         pause = monotonic() + _REACTOR_SECONDS
         try:
-            for entry in self.sitemap_filter(
-                self._entries(chain([first], steps, rest))
-            ):
+            for entry in self.sitemap_filter(self._entries(batches)):
                 for request in self._request_wanted(entry, response):
                     yield request
                 if monotonic() > pause:
@@ -264,8 +250,25 @@ class SitemapReaderSpider(Spider):
             self._inc("records", stats.records)
             self._inc("dropped", stats.dropped)
 
-    def _entries(self, steps: Iterable[Iterable[Event]]) -> Iterator[Entry]:
-        for event in chain.from_iterable(steps):
+    async def _read_batches(
+        self, reader: SitemapReader, response: Response
+    ) -> Iterable[Iterable[Event]]:
+        """Read until the first entry; return its batch and the later ones, unread."""
+        is_truncated = not _TRUNCATION_FLAGS.isdisjoint(response.flags)
+        batches = chain(
+            reader.feed_steps(response.body), reader.close_steps(cut=is_truncated)
+        )
+        first: list[Event] = []
+        for events in batches:
+            first += events
+            if reader.stats.delivered:
+                break
+            if reader.beyond_repair:  # the next batch waits for a child process
+                return [first, *await run_in_thread(list, batches)]
+        return chain([first], batches)
+
+    def _entries(self, batches: Iterable[Iterable[Event]]) -> Iterator[Entry]:
+        for event in chain.from_iterable(batches):
             if isinstance(event, Issue):
                 self._log(event)
             else:
@@ -274,15 +277,14 @@ class SitemapReaderSpider(Spider):
     def _note_failure(self, failure: Failure) -> Failure:
         """Record that a sitemap could not be fetched; Scrapy handles the failure itself."""
         error = failure.value
-        names = (str(error), *(kind.__name__ for kind in type(error).__mro__))
-        code = next((_FAILURES[name] for name in names if name in _FAILURES), None)
-        if code is not None:
+        reason = str(error)
+        names = [reason, *(base.__name__ for base in type(error).__mro__)]
+        codes = [_FAILURES[name] for name in names if name in _FAILURES]
+        if codes:
             if isinstance(error, HttpError):
-                said = str(error.response.status)
-            else:
-                said = str(error)
+                reason = str(error.response.status)
             url = getattr(failure, "request").url  # noqa: B009 (Scrapy sets it, untyped)
-            self._add_issue(Issue.make(code, url, value=said))
+            self._add_issue(Issue.make(codes[0], url, value=reason))
         return failure
 
     # -- the log and the stats
@@ -292,8 +294,10 @@ class SitemapReaderSpider(Spider):
         self._count({issue.code: 1})
 
     def _log(self, issue: Issue) -> None:
-        about = f" <{issue.url}>" if issue.url else ""
-        self.logger.log(_LEVELS[issue.severity], "%s%s: %s", issue.code, about, issue)
+        subject = str(issue.code)
+        if issue.url:
+            subject += f" <{issue.url}>"
+        self.logger.log(_LEVELS[issue.severity], "%s: %s", subject, issue)
 
     def _count(self, counts: Mapping[IssueCode, int]) -> None:
         for code, number in counts.items():
