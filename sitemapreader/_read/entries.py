@@ -65,7 +65,14 @@ from sitemapreader._types.urls import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Generator,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
     from xml.etree.ElementTree import Element
 
     from sitemapreader._read.stats import ReadStats
@@ -76,7 +83,7 @@ _LINK_KEYS = (XHTML, OWN, ATOM)
 
 def read_parts(
     context: RecordContext, parts: Iterable[tuple[Name, Element]], url: str
-) -> dict[str, Any]:
+) -> Generator[None, None, dict[str, Any]]:
     """Return the values of elements beside the protocol's own, by attribute."""
     found: defaultdict[str, list[Any]] = defaultdict(list)
     for name, element in parts:
@@ -89,7 +96,12 @@ def read_parts(
                 context.add_issue(
                     IssueCode.REPEATED_FIELD, element, url=url, value=name.local
                 )
-            found[slot].append(value)
+            if slot:
+                found[slot].append(value)
+            if context.is_due():
+                yield
+        if context.is_due():
+            yield
     values: dict[str, Any] = {slot: tuple(found.get(slot, ())) for slot in PARTS}
     for slot, extension in PARSED_EXTENSIONS.items():
         if not extension.many:
@@ -101,7 +113,7 @@ def read_parts(
 def _read_feed_part(
     context: RecordContext, name: Name, element: Element, url: str
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the values that an element gives, each with its slot."""
+    """Yield the values that an element gives, each with its slot; "" for a field in it."""
     extension = PARSED_EXTENSIONS.get(name.key)
     if extension and extension.tag == name.tag:
         yield from _read_extension(context, extension, element, url)
@@ -147,6 +159,7 @@ def _read_extension(
                 _keep_value(context, values, field, child, url, value)
             else:
                 _read_field(context, values, field, child, url)
+            yield "", None
         elif not (name is NO_NAME or name.tag in extension.containers or child in kept):
             yield "extras", make_extra(child)
             kept.update(child.iter())
@@ -274,7 +287,7 @@ def deliver_pages(
             stats.add_issue(events, IssueCode.FEED_HAS_MORE, value=href)
 
 
-def _read_item(context: RecordContext, record: Element) -> None:
+def _read_item(context: RecordContext, record: Element) -> Iterator[None]:
     """Read an RSS item: `<link>`, else a `<guid>` that is a permalink (RSS 2.0)."""
     link = guid = None
     for child in record:
@@ -283,8 +296,11 @@ def _read_item(context: RecordContext, record: Element) -> None:
             link = child
         elif own == "guid" and guid is None and _is_permalink(child):
             guid = child
+        if context.is_due():
+            yield
     link = guid if link is None else link
-    _deliver(context, record, "" if link is None else get_text(link), link, Format.RSS)
+    text = "" if link is None else get_text(link)
+    yield from _deliver(context, record, text, link, Format.RSS)
 
 
 def _is_permalink(guid: Element) -> bool:
@@ -296,7 +312,7 @@ def _is_permalink(guid: Element) -> bool:
     return permalink.lower() != "false" and has_web_scheme(get_text(guid))
 
 
-def _read_entry(context: RecordContext, record: Element) -> None:
+def _read_entry(context: RecordContext, record: Element) -> Iterator[None]:
     """Read an Atom entry: its alternate link, text/html first (RFC 4287, 4.2.7)."""
     alternates = []
     for child in record:
@@ -304,13 +320,15 @@ def _read_entry(context: RecordContext, record: Element) -> None:
             link = get_attributes(child)
             if "alternate" in _list_relations(link, "alternate"):
                 alternates.append((link.get("href", "").strip(), child, link))
+        if context.is_due():
+            yield
     found = [each for each in alternates if each[0]]
     pages = (each for each in found if is_html(each[2].get("type", "text/html")))
     text, element, _ = next(pages, found[0] if found else ("", None, {}))
     if not found:  # its URL as its text, as in RSS
         element = next((each for _, each, _ in alternates if list_texts(each)), None)
         text = "" if element is None else get_text(element)
-    _deliver(context, record, text, element, Format.ATOM)
+    yield from _deliver(context, record, text, element, Format.ATOM)
 
 
 def _deliver(
@@ -319,7 +337,7 @@ def _deliver(
     text: str,
     link: Element | None,
     format_: Format,
-) -> None:
+) -> Iterator[None]:
     context.report_repairs(text)
     url = context.check_loc(text, link)
     if url is None:
@@ -337,28 +355,27 @@ def _deliver(
             date = child
         if name.own == "title" and not title:
             title = find_plain_text(child)
+        if context.is_due():
+            yield
     lastmod, written = context.read_value(date, url, parse_lastmod, IssueCode.LASTMOD)
     entry = UrlEntry(url, lastmod, sitemap=context.stats.sitemap, lastmod_text=written)
     entry.title = title or None
-    report = partial(context.add_issue, IssueCode.EXTENSION, url=url)
-    read_url = partial(context.read_url, url=url)
-    entry.images, entry.videos = read_media(context.names, record, read_url, report)
+    entry.images, entry.videos = yield from read_media(context, record, url)
     context.deliver(entry)
 
 
 # -- the records of the protocol
 
 
-def read_record(context: RecordContext, record: Record) -> Iterable[object]:
+def read_record(context: RecordContext, record: Record) -> Iterator[None]:
     """Add the record's entries and Issues, with pauses in which they can be taken."""
     context.record = record
     if record.error:
         context.drop_record(record.error, join_texts(record.element))
-        return ()
-    return (
-        _PARSERS_BY_NAME[context.names[record.element.tag].tag](context, record.element)
-        or ()
-    )
+    else:
+        parse = _PARSERS_BY_NAME[context.names[record.element.tag].tag]
+        yield from parse(context, record.element)
+    context.report_cut()
 
 
 def _read_protocol_record(context: RecordContext, record: Element) -> Iterator[None]:
@@ -366,7 +383,7 @@ def _read_protocol_record(context: RecordContext, record: Element) -> Iterator[N
 
     A record without a loc may have its URL as its own text, unless that may be cut.
     """
-    parts, number = _split_by_loc(context, record)
+    parts, number = yield from _split_by_loc(context, record)
     if number or context.record.cut:
         texts = []
     else:
@@ -386,11 +403,14 @@ def _read_protocol_record(context: RecordContext, record: Element) -> Iterator[N
                 make = _make_url_entry
             else:
                 make = _make_sitemap_entry
-            make(context, url, part)
-        yield
+            yield from make(context, url, part)
+        if context.is_due():
+            yield
 
 
-def _split_by_loc(context: RecordContext, record: Element) -> tuple[list[_Part], int]:
+def _split_by_loc(
+    context: RecordContext, record: Element
+) -> Generator[None, None, tuple[list[_Part], int]]:
     """Split a record by its locs, each with the fields behind it; count them.
 
     What stands before the first loc belongs to it too, and an empty one does not count beside
@@ -418,9 +438,9 @@ def _split_by_loc(context: RecordContext, record: Element) -> tuple[list[_Part],
             if name is not NO_NAME:
                 part.others.append((name, child))
         elif context.is_filled(child):
-            if own in part.own:
-                part.repeated.add(own)
-            part.own[own] = child
+            part.take_field(own, child)
+        if context.is_due():
+            yield
     return parts, number
 
 
@@ -435,6 +455,12 @@ class _Part:
     """The last filled element of each other field of the protocol."""
     repeated: set[str] = attrs.field(factory=set)
     others: list[tuple[Name, Element]] = attrs.field(factory=list)
+
+    def take_field(self, tag: str, field: Element) -> None:
+        """Take a filled element of the protocol; note if it is not the first."""
+        if tag in self.own:
+            self.repeated.add(tag)
+        self.own[tag] = field
 
     def read(
         self, context: RecordContext, url: str, number: int
@@ -453,14 +479,18 @@ class _Part:
         return values, texts
 
 
-def _make_sitemap_entry(context: RecordContext, url: str, part: _Part) -> None:
+def _make_sitemap_entry(
+    context: RecordContext, url: str, part: _Part
+) -> Iterator[None]:
     (lastmod,), (text,) = part.read(context, url, 1)
     context.deliver(SitemapEntry(url, lastmod, Via.INDEX, context.stats.sitemap, text))
     for name, field in part.others:
         context.add_issue(IssueCode.EXTENSION, field, url=url, value=f"<{name.local}>")
+        if context.is_due():
+            yield
 
 
-def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
+def _make_url_entry(context: RecordContext, url: str, part: _Part) -> Iterator[None]:
     # what ResourceSync says of the URL (ANSI/NISO Z39.99, section 7)
     said = [
         field
@@ -470,7 +500,7 @@ def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
     metadata = get_attributes(said[0]) if said else {}
     if metadata.get("capability"):  # a list of lists: sections 8 and 9
         part.others.clear()
-        _make_sitemap_entry(context, url, part)
+        yield from _make_sitemap_entry(context, url, part)
         return
     change = _CHANGES.get(metadata.get("change", "").strip().lower())
     if change is Change.UNLISTED and not context.stats.keeps_deleted:
@@ -482,7 +512,8 @@ def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
     entry.lastmod_text, entry.changefreq_text, entry.priority_text = texts
     entry.change = change
     if part.others:
-        for slot, value in read_parts(context, part.others, url).items():
+        values_of_parts = yield from read_parts(context, part.others, url)
+        for slot, value in values_of_parts.items():
             setattr(entry, slot, value)
     context.deliver(entry)
 
@@ -498,9 +529,7 @@ _PARSERS: tuple[tuple[str, Callable[[str], Any], IssueCode], ...] = (
     ("priority", parse_priority, IssueCode.PRIORITY),
 )
 """Each field behind the loc, its parser, and the Issue of a value that cannot be read."""
-_PARSERS_BY_NAME: dict[
-    str, Callable[[RecordContext, Element], Iterator[None] | None]
-] = {
+_PARSERS_BY_NAME: dict[str, Callable[[RecordContext, Element], Iterator[None]]] = {
     "url": _read_protocol_record,
     "sitemap": _read_protocol_record,
     "item": _read_item,

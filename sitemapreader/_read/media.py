@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sitemapreader._read.record import find_plain_text, get_attributes, join_texts
 from sitemapreader._read.vocabulary import MEDIA, Name, Names, parse_count
+from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import Image, Video
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Mapping
     from xml.etree.ElementTree import Element
+
+    from sitemapreader._read.record import RecordContext
 
     Report: TypeAlias = Callable[..., None]
     """Callback for an element with a `value` that cannot be read."""
@@ -60,20 +63,20 @@ _SEEN = frozenset({"image", "video"})
 
 
 def read_media(
-    names: Names, record: Element, read_url: ReadUrl, report: Report
-) -> tuple[tuple[Image, ...], tuple[Video, ...]]:
+    context: RecordContext, record: Element, page: str
+) -> Generator[None, None, tuple[tuple[Image, ...], tuple[Video, ...]]]:
     """Return the images and videos of a record, each URL once.
 
     Of a group of versions, that is the default or the first; without any, a thumbnail.
     """
+    names = context.names
+    report = partial(context.add_issue, IssueCode.EXTENSION, url=page)
+    read_url = partial(context.read_url, url=page)
     read: Callable[[Element | None], str | None] = partial(_read_url, read_url, report)
     find_text: Callable[[Element | None], str | None] = _find_text
-    parts = [child for child in record if _is_media(names[child.tag], child)]
+    parts, media = yield from _find_media(context, record)
     if not parts:
         return (), ()
-    media = [
-        (part, content) for part in parts if (content := _find_content(names, part))
-    ]
     shared = _find_fields(names, record)
     if len(media) > 1:
         # Media share fields of the record: each is read once, so that time is linear.
@@ -93,6 +96,8 @@ def read_media(
             videos.setdefault(video.content_loc or video.player_loc, video)
         else:
             images.setdefault(url, Image(url or "", *texts))
+        if context.is_due():
+            yield
     images.pop(None, None)
     videos.pop(None, None)
     if not (images or videos):
@@ -103,6 +108,22 @@ def read_media(
         if url := read(thumbnail):
             images[url] = Image(url)
     return tuple(images.values()), tuple(videos.values())
+
+
+def _find_media(
+    context: RecordContext, record: Element
+) -> Generator[None, None, tuple[list[Element], list[tuple[Element, _Content]]]]:
+    """Return the elements of media; also with the version that counts, where there is one."""
+    parts = []
+    media = []
+    for child in record:
+        if _is_media(context.names[child.tag], child):
+            parts.append(child)
+            if content := _find_content(context.names, child):
+                media.append((child, content))
+        if context.is_due():
+            yield
+    return parts, media
 
 
 class _Content(NamedTuple):

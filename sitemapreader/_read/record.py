@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import reduce
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element, ProcessingInstruction
 
@@ -26,11 +26,12 @@ from sitemapreader._types.urls import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
     from sitemapreader._read.stats import ReadStats
 
+T = TypeVar("T")
 XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _FEED_LINK_TYPES = FEED_TYPES | {
     *("application/feed+json", "application/json"),
@@ -73,6 +74,11 @@ _INLINE = frozenset(
 """Elements of HTML that stand within a line."""
 _HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]*+>")
 NO_REPAIRS: AbstractSet[IssueCode] = frozenset()
+_WORK_AT_ONCE = 500
+"""Elements that are read between two pauses, in 1 to 5 ms."""
+_URL_CHARS_OF_WORK = 4
+"""Characters of a URL that needs a closer look which cost as much as an element: a host beyond
+ASCII takes 3 us a character."""
 
 
 @attrs.define
@@ -89,6 +95,16 @@ class Record:
     """Cause that has cut the record, behind its last complete field."""
     cut_text: str = ""
     """Text of the field that was cut, which may be half a URL."""
+
+
+def run_through(work: Generator[None, None, T]) -> T:
+    """Do some work to its end, without pauses; return its result."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
 
 def has_name(element: Element[Any]) -> bool:
@@ -203,6 +219,8 @@ class RecordContext:
         self, stats: ReadStats, names: Names, bases: list[str], longest: int
     ) -> None:
         self.events: list[Event] = []
+        self._work = 0
+        """Elements that were read since the last pause."""
         self.stats = stats
         self.names = names
         self._bases = bases
@@ -211,10 +229,19 @@ class RecordContext:
         self._base = stats.sitemap
 
     def take_events(self) -> list[Event]:
-        """Remove and return the events so far."""
+        """Remove and return the events so far, in a pause."""
         events = self.events
         self.events = []
+        self._work = 0
         return events
+
+    def is_due(self) -> bool:
+        """Count an element that was read; return whether it is time for a pause.
+
+        All that a stranger may repeat in a record is counted: so no record holds an event loop.
+        """
+        self._work += 1
+        return self._work > _WORK_AT_ONCE
 
     # -- Issues and entries
 
@@ -274,6 +301,7 @@ class RecordContext:
             error = IssueCode.FIELD_TOO_LONG
         if PLAIN_URL.fullmatch(text) and not (record.repairs or error):
             return text
+        self._work += len(text) // _URL_CHARS_OF_WORK
         trimmed = trim(text)
         url = ""
         code = error or _find_loc_error(trimmed, record)
@@ -305,6 +333,7 @@ class RecordContext:
             return None
         if PLAIN_URL.fullmatch(text):
             return text
+        self._work += len(text) // _URL_CHARS_OF_WORK
         if has_web_scheme(text):
             base = ""
         else:

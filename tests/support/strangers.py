@@ -32,6 +32,7 @@ URLSET = (
     ' xmlns:xhtml="http://www.w3.org/1999/xhtml"><url><loc>https://www.example.com/1</loc>'
 )
 FEED = '<rss xmlns:media="http://search.yahoo.com/mrss/"><channel><item><link>/1</link>'
+ATOM = '<feed xmlns="http://www.w3.org/2005/Atom"><entry>'
 MARKED, DOTTED = "\u00fc{n}.example", "{n}" + "\u00fc." * 40 + "example"
 
 
@@ -86,6 +87,9 @@ SITEMAPS = {
         "</url></urlset>",
     ),
     "hosts as paths": (URLSET, f"</url><url><loc>{DOTTED}/</loc>", "</url></urlset>"),
+    "broken records": (URLSET, "</url><url><loc>/{n}</lo>", "</url></urlset>"),
+}
+RECORDS = {
     "images": (
         URLSET,
         "<image:image><image:loc>/{n}</image:loc></image:image>",
@@ -108,7 +112,6 @@ SITEMAPS = {
         "<url/>",
         "</x:a></url></urlset>",
     ),
-    "broken records": (URLSET, "</url><url><loc>/{n}</lo>", "</url></urlset>"),
     "media": (FEED, "<media:content url='/{n}.jpg'/>", "</item></channel></rss>"),
     "groups of media": (
         FEED,
@@ -125,7 +128,54 @@ SITEMAPS = {
         "<title>{n} and so on, as long as a title mostly is</title>",
         "</item></channel></rss>",
     ),
+    "locs": (URLSET, "<loc>/{n}</loc>", "</url></urlset>"),
+    "locs on long hosts": (URLSET, f"<loc>https://{DOTTED}/</loc>", "</url></urlset>"),
+    "locs of an image": (
+        f"{URLSET}<image:image>",
+        "<image:loc>/{n}</image:loc>",
+        "</image:image></url></urlset>",
+    ),
+    "images on long hosts": (
+        URLSET,
+        f"<image:image><image:loc>https://{DOTTED}/</image:loc></image:image>",
+        "</url></urlset>",
+    ),
+    "alternates without quotes": (
+        URLSET,
+        "<xhtml:link rel=alternate hreflang='de' href='/{n}'/>",
+        "</url></urlset>",
+    ),
+    "players of a video": (
+        f"{URLSET}<video:video>",
+        "<video:player_loc allow_embed='?'>/{n}</video:player_loc>",
+        "</video:video></url></urlset>",
+    ),
+    "unknown elements": (URLSET, "<x:a b='{n}'>c</x:a>", "</url></urlset>"),
+    "unknown namespaces": (URLSET, "<a xmlns='urn:{n}'/>", "</url></urlset>"),
+    "media on long hosts": (
+        FEED,
+        f"<media:content url='https://{DOTTED}/{{n}}.jpg'/>",
+        "</item></channel></rss>",
+    ),
+    "enclosures": (FEED, "<enclosure url='/{n}.mp4'/>", "</item></channel></rss>"),
+    "links of an entry": (ATOM, "<link href='/{n}' type='x/y'/>", "</entry></feed>"),
+    "enclosures of an entry": (
+        f"{ATOM}<link href='/1'/>",
+        "<link href='/{n}.mp4' rel='enclosure'/>",
+        "</entry></feed>",
+    ),
+    "words of a description": (
+        f"{FEED}<description>",
+        "&lt;p&gt;x&lt;/p&gt;",
+        "</description></item></channel></rss>",
+    ),
+    "markup of a title": (
+        FEED + "<title>",
+        "<b>x</b>",
+        "</title></item></channel></rss>",
+    ),
 }
+"""Floods of one record: name -> what stands before, the flood, and what ends it."""
 ROBOTS = {
     "rules": ("User-agent: *\n", "Disallow: /*{n}*b\n", ""),
     "agents": ("", "User-agent: r{n}\nDisallow: /\n", ""),
@@ -257,6 +307,7 @@ PLACES = (
     ("Link header of a visited page", LINK_HEADERS, _visit_links),
     ("site map", SITE_MAPS, _walk_site_map),
     ("sitemap", SITEMAPS, _walk_sitemap),
+    ("record", RECORDS, _walk_sitemap),
     ("robots.txt", ROBOTS, _walk_robots),
 )
 STRANGERS = [

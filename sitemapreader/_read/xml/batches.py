@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from sitemapreader._types.rows import Events
 
 _UTF_8 = getincrementaldecoder("utf-8")
-_RECORDS_AT_ONCE = 100
-"""Records that are read between two pauses, in about 1 ms."""
 _SEARCHED_CHARS = 8_192
 """Characters of a record that are searched between two pauses, in 5 ms if all of it is tags."""
 _LONGEST_MARK = 256
@@ -357,16 +355,11 @@ class XmlReader:
         self._stats.add_issue_once(self._context.events, code, value=value)
 
     def _read_records(self, records: list[Record]) -> Iterator[list[Event]]:
-        work = 0
         for record in records:
             if self._accept(record):
                 for _ in read_record(self._context, record):
-                    if len(self._context.events) > _RECORDS_AT_ONCE:
-                        yield self._context.take_events()
-                self._context.report_cut()
-            work += 1 + len(record.element)
-            if work > _RECORDS_AT_ONCE:
-                work = 0
+                    yield self._context.take_events()
+            if self._context.is_due():
                 yield self._context.take_events()
         yield self._context.take_events()
 

@@ -18,7 +18,7 @@ from xml.etree.ElementTree import Element
 import attrs
 
 from sitemapreader._read.entries import read_parts
-from sitemapreader._read.record import Record, RecordContext
+from sitemapreader._read.record import Record, RecordContext, run_through
 from sitemapreader._read.stats import ReadStats
 from sitemapreader._read.vocabulary import (
     ATOM,
@@ -330,7 +330,7 @@ class UnreadParts:
         parts = [
             (names[part.tag], part) for part in parse_element(self.start_tag, self.text)
         ]
-        return read_parts(self.context, parts, "")
+        return run_through(read_parts(self.context, parts, ""))
 
 
 class Columns:
