@@ -75,8 +75,9 @@ def walk(site: str | Path | None = None, **arguments: Unpack[WalkArguments]) -> 
             first, by the lastmod in their index. Then undated children come last, the last of them
             first, and the children of an index wait until it is read to its end, because the
             newest may be the last.
-        include: regular expressions; leave out entries in whose loc none of them matches.
-        exclude: regular expressions; leave out entries in whose loc one of them matches.
+        include: regular expressions, or globs such as "/blog/*"; leave out entries in whose loc
+            none of them matches.
+        exclude: regular expressions, or globs; leave out entries in whose loc one of them matches.
         unique: deliver each URL once, by `url_key`, which ignores fragments; 9 to 14 bytes a URL.
         language: codes, such as "en,de"; leave out entries with another `language`, or without one.
             "en" includes "en-GB".

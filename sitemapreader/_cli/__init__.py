@@ -28,12 +28,21 @@ def _is_here() -> bool:
     return True
 
 
+def _print_doubts(doubts: list[str], quiet: bool) -> None:
+    if doubts:
+        from sitemapreader._cli.console import Console  # noqa: PLC0415 (rare)
+
+        for doubt in doubts:
+            Console(quiet=quiet).print_line(doubt)
+
+
 def _run(argv: list[str]) -> int:
     # imported here, because Ctrl-C may come meanwhile
     from sitemapreader._cli.commands import COMMANDS, DEFAULT, EXTRAS  # noqa: PLC0415 (see above)
     from sitemapreader._cli.parser import (  # noqa: PLC0415 (the same)
         UsageError,
         check_files,
+        list_doubts,
         name_options,
     )
     from sitemapreader._types.errors import advise_extra  # noqa: PLC0415 (the same)
@@ -47,6 +56,7 @@ def _run(argv: list[str]) -> int:
         parser.error("standard output is closed: open it, or write to a file with -o")
     try:
         check_files(command.name, arguments)
+        _print_doubts(list_doubts(command.name, arguments), bool(arguments.quiet))
         return command.load()(arguments)
     except UsageError as error:
         parser.error(name_options(str(error)))

@@ -94,7 +94,8 @@ class Console:
         """Print a line about the error that ends the program, even with `--quiet`."""
         if self._is_open:
             self.draw("")
-            print(f"sitemapreader: {excerpt(text, MAX_MESSAGE)}", file=sys.stderr)  # noqa: T201 (its job)
+            # in one write: other processes may write to the same stream
+            sys.stderr.write(f"sitemapreader: {excerpt(text, MAX_MESSAGE)}\n")
 
     def print_issues(self, report: Report, source: str) -> None:
         """Print a line for each kind of Issue of each document.

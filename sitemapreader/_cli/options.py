@@ -96,7 +96,11 @@ _ALL = f"{_NOT_STATE} compare mcp state identity completion"
 _FILE: dict[str, Any] = {"metavar": "FILE", "type": parse_file}
 _READABLE: dict[str, Any] = {**_FILE, "file": "read"}
 _WRITTEN: dict[str, Any] = {**_FILE, "file": "written"}
-_REGEX: dict[str, Any] = {"metavar": "REGEX", "type": parse_pattern, "action": "append"}
+_PATTERN: dict[str, Any] = {
+    "metavar": "PATTERN",
+    "type": parse_pattern,
+    "action": "append",
+}
 _WHEN: dict[str, Any] = {"metavar": "WHEN"}
 _CODE_LIST: dict[str, Any] = {"metavar": "CODE,...", "type": parse_fields}
 _COUNTED: dict[str, Any] = {"metavar": "N", "type": parse_whole_number}
@@ -195,9 +199,10 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                choices=("keep", "drop")),
         Option("-n --number", "newest", "print N URLs (default: 10)", default=10, **_COUNTED),
         Option("--include", f"{_ENTRY_COMMANDS} submit watch why",
-               "keep URLs that match REGEX (may be repeated)", **_REGEX),
+               "keep URLs that match PATTERN: a regular expression, or a glob such as '/blog/*' "
+               "(may be repeated)", **_PATTERN),
         Option("--exclude", f"{_ENTRY_COMMANDS} submit watch why",
-               "drop URLs that match REGEX (may be repeated)", **_REGEX),
+               "drop URLs that match PATTERN (may be repeated)", **_PATTERN),
         Option("--limit", _ROW_COMMANDS, "stop after N URLs", "", ("max_urls",), **_COUNTED),
         Option("--language", f"{_ENTRY_COMMANDS} why",
                "keep URLs whose record names one of these languages",
@@ -382,11 +387,11 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "read sitemaps on the same host, on the same site (the default), or on any host",
                choices=("host", "site", "any")),
         Option("--follow", _WALK,
-               "read only the sitemaps of an index that match REGEX (may be repeated)", "wanted",
-               **_REGEX),
+               "read only the sitemaps of an index that match PATTERN (may be repeated)", "wanted",
+               **_PATTERN),
         Option("--no-follow", _WALK,
-               "skip the sitemaps of an index that match REGEX (may be repeated)", "unwanted",
-               **_REGEX),
+               "skip the sitemaps of an index that match PATTERN (may be repeated)", "unwanted",
+               **_PATTERN),
     ),
     "network": (
         Option("-c --concurrency", f"{_WALK} discover", f"fetch N documents of one site at once "

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import attrs
 
 from sitemapreader._cli.options import EVERYDAY, FLAGS, OPTIONS, list_options
+from sitemapreader._cli.types import parse_pattern
 from sitemapreader._types.habits import advise_option, suggest
 from sitemapreader._types.issues import excerpt
 from sitemapreader._types.options import Limits
+from sitemapreader._types.patterns import doubt_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -193,6 +195,7 @@ def _show_option(action: argparse.Action) -> str:
 # -- files
 
 _STANDARD = ("-", os.devnull)
+_PATH_SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
 _UPDATED_OPTIONS = ("--baseline", "--write-baseline")
 """A file that is read whole before it is written."""
 _BESIDE_A_STATE = ("-wal", "-shm", "-lock")
@@ -234,6 +237,10 @@ def check_files(command: str, arguments: argparse.Namespace) -> None:
                 )
                 raise UsageError(said)
             folder = Path(path).parent
+            is_folder = path.endswith(_PATH_SEPARATORS) or Path(path).is_dir()
+            if option.file == "written" and is_folder:
+                said = f"that is a folder: name a file, such as {_name_inside(path)}"
+                raise UsageError(f"{option.name} {path}: {said}")
             if option.file == "written" and not folder.exists():
                 said = f"the folder {folder} does not exist: make it first"
                 raise UsageError(f"{option.name} {path}: {said}")
@@ -247,6 +254,10 @@ def check_files(command: str, arguments: argparse.Namespace) -> None:
                 known |= {
                     _identify(f"{path}{end}"): option.name for end in _BESIDE_A_STATE
                 }
+
+
+def _name_inside(folder: str) -> str:
+    return str(Path(folder, "urls.csv"))
 
 
 def _is_document(path: Path, known: Collection[object]) -> bool:
@@ -267,6 +278,18 @@ def _identify(path: str) -> object:
     except (OSError, ValueError):  # it does not exist yet, or is the URL of a site
         return os.path.realpath(path)
     return status.st_dev, status.st_ino
+
+
+def list_doubts(command: str, arguments: argparse.Namespace) -> list[str]:
+    """Return a line for each regular expression that was probably meant as a glob."""
+    options = [option for _, group in list_options(command) for option in group]
+    doubts = {
+        option.name: doubt_pattern(pattern.pattern)
+        for option in options
+        if option.type is parse_pattern
+        for pattern in getattr(arguments, option.key) or ()
+    }
+    return [f"{name}: {doubt}" for name, doubt in doubts.items() if doubt]
 
 
 # -- what messages of the library call its arguments in the shell

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from argparse import ArgumentTypeError
 from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
+from sitemapreader._types.patterns import compile_pattern
+
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable
     from datetime import datetime
 
@@ -65,14 +67,11 @@ def parse_duration(text: str) -> timedelta:
 
 
 def parse_pattern(text: str) -> re.Pattern[str]:
-    """Parse a regular expression."""
+    """Parse a regular expression, or a glob."""
     try:
-        return re.compile(text)
-    except re.error as error:
-        raise ArgumentTypeError(
-            f"{text!r} is not a regular expression ({error}): "
-            rf"escape special characters with \, as in {re.escape(text)}"
-        ) from None
+        return compile_pattern(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 def _make_number_parser(

@@ -22,6 +22,7 @@ from sitemapreader._types.issues import without_userinfo
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.options import ExtraFormats, FetchOptions, Limits, one_of
 from sitemapreader._types.outcomes import Document
+from sitemapreader._types.patterns import compile_pattern
 from sitemapreader._types.urls import Hosts, check_url, is_file_url, path_of
 from sitemapreader._walk.context import UrlAllowance
 from sitemapreader._walk.search import Search
@@ -73,7 +74,7 @@ Sitemaps: TypeAlias = Iterable[str | Path | SitemapEntry]
 """URLs, paths of files, or entries from a discovery or a reader."""
 
 Patterns: TypeAlias = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
-"""One or several regular expressions; each is searched for in a URL."""
+"""One or several regular expressions, each searched for in a URL; or globs such as "/blog/*"."""
 
 
 class WalkState(Protocol):
@@ -156,13 +157,7 @@ def _pattern(value: str | re.Pattern[str]) -> re.Pattern[str]:
             r"write include=r'/blog/' or include=[r'/blog/', r'\.html$'], "
             "and call functions inside the loop"
         )
-    try:
-        return re.compile(value)
-    except re.error as error:
-        raise ValueError(
-            f"{value!r} is not a regular expression: {error}; "
-            rf"put a \ before a character that stands for itself, as in {re.escape(text)}"
-        ) from None
+    return value if isinstance(value, re.Pattern) else compile_pattern(value)
 
 
 _LANGUAGE = re.compile(r"[a-z]{1,8}([-_][a-z0-9]{1,8})*", re.IGNORECASE | re.ASCII)

@@ -55,8 +55,7 @@ RECORDS = frozenset({"url", "sitemap"})
 OF_THE_USER = {
     f"sitemapreader.{place}": ("", list)
     for place in (
-        "_cli.types:parse_pattern",
-        "_walk.config:_pattern",
+        "_types.patterns:compile_pattern",
         "recipes.scrapy:SitemapReaderSpider.__init__",
     )
 }

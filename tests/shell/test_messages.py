@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import socket
 import sqlite3
+import subprocess
+import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
@@ -48,6 +50,24 @@ def test_each_option_of_the_table_is_one() -> None:
         f for parser in parsers for a in parser.list_actions() for f in a.option_strings
     }
     assert {option.partition(" ")[0] for option in _NAMES.values()} <= flags
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs datagrams")
+@pytest.mark.parametrize("words", [[SITE, "--since", "7d"], ["tree", SITE]])
+def test_each_message_is_one_write(words: list[str]) -> None:
+    """The newline is not written alone, so that lines of two programs are not mixed."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    command = [sys.executable, "-u", "-m", "sitemapreader", *words]
+    with ours, theirs:
+        ours.setblocking(False)
+        nowhere = subprocess.DEVNULL
+        subprocess.run(command, stdout=nowhere, stderr=theirs.fileno(), check=True)
+        writes = []
+        with suppress(BlockingIOError):
+            while True:
+                writes.append(ours.recv(65_536))
+    assert writes
+    assert all(re.fullmatch(rb"sitemapreader: .+\n", each) for each in writes), writes
 
 
 # -- -q, and streams that are closed

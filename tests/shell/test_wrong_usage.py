@@ -78,7 +78,7 @@ WRONG = [
     ("site --since yesterday", "write a date (2026-01-31) or a time before now"),
     (f"site --since {'9' * 40}d", "write a date (2026-01-31) or a time before now"),
     ("site --include [", "'[' is not a regular expression"),
-    ("site --exclude *.html", r"as in \*\.html"),
+    ("site --exclude '(.html'", r"as in \(\.html"),
     (
         "site --base-url ftp://a.example/",
         "write a full URL, such as https://example.org/",
