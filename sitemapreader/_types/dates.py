@@ -274,6 +274,30 @@ def latest_moment(moment: datetime | None, text: str) -> datetime | None:
         return _END_OF_TIME
 
 
+_CUT_TO_DAY = re.compile(r"[Tt ]00:00(?::00(?:\.0+)?)?(?![\d:.])")
+_CUT_TO_MINUTE = re.compile(r"[Tt ]\d\d:\d\d:00(?:\.0+)?(?![\d:.])")
+
+
+def is_over(moment: datetime, text: str, now: datetime) -> bool:
+    """Return whether what is written from `now` on has a later date than this one.
+
+    Generators cut times: `T00:00:00` may stand for its whole day, and `:00` for its whole minute.
+    """
+    latest = latest_moment(moment, text)
+    if latest is None:
+        return False
+    if _CUT_TO_DAY.search(text):
+        cut = _DAY
+    elif _CUT_TO_MINUTE.search(text):
+        cut = timedelta(minutes=1)
+    else:
+        cut = timedelta()
+    try:
+        return latest + cut < now
+    except OverflowError:
+        return False
+
+
 TOLERANCE = timedelta(hours=24)
 """A date that is later than this much from now lies in the future, in any zone."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader._types.dates import is_since, parse_lastmod
+from sitemapreader._types.dates import is_over, parse_lastmod
 from sitemapreader._types.issues import without_userinfo
 from sitemapreader._types.models import Change, SitemapEntry, UrlEntry, Via
 from sitemapreader._types.outcomes import (
@@ -222,7 +222,7 @@ class DocumentTracker:
 
     def _compare_lastmod(self) -> bool:
         """Return whether the lastmod in an index says that a child is unchanged."""
-        # Not if the child was read within the day, or the second, that its lastmod names: it may
+        # Not if the child was read within the day, the minute or the second of its lastmod: it may
         # have been written again after that.
         entry = self._entry
         row = self.row
@@ -233,7 +233,8 @@ class DocumentTracker:
             or row.read_at is None
         ):
             return False
-        return not is_since(entry.lastmod, entry.lastmod_text, as_moment(row.read_at))
+        text = entry.lastmod_text or ""
+        return is_over(entry.lastmod, text, as_moment(row.read_at))
 
     def _make_prior_version(self) -> PriorVersion:
         row = self.row

@@ -65,6 +65,30 @@ async def test_an_index_that_is_dated_by_pages_is_not_believed(
     assert diary.days[2].new == ["c"]
 
 
+@pytest.mark.parametrize(
+    ("cut", "later"),
+    [
+        ("%Y-%m-%dT%H:%M:00Z", 20),
+        ("%Y-%m-%dT%H:%MZ", 20),
+        ("%Y-%m-%dT%H:%M:%SZ", 0.5),
+        ("%Y-%m-%dT00:00:00Z", HOUR),
+        ("%Y-%m-%dT00:00:00.000+00:00", HOUR),
+        ("%Y-%m-%dT00:00Z", HOUR),
+    ],
+)
+async def test_a_sitemap_that_is_built_again_within_its_date_is_read_again(
+    diary: Diary, clock: SetClock, cut: str, later: float
+) -> None:
+    """Generators cut dates to seconds, minutes or days: two builds may have the same date."""
+    clock.now += 10 * 60 - clock.now % 60
+    date = datetime.fromtimestamp(clock.now, UTC).strftime(cut)
+    clock.now += 0.25
+    for names in ("a", "ab"):
+        served = {ROBOTS: named("top.xml"), TOP: index((ONE, date)), ONE: lists(*names)}
+        await diary.walk(served, later=later)
+    assert diary.days[1].new == ["b"]
+
+
 def link(code: str, name: str) -> str:
     return f'<x:link rel="alternate" hreflang="{code}" href="{SITE}{name}"/>'
 
