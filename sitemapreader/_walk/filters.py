@@ -12,7 +12,6 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.rows import (
     Rows,
     count_odd,
@@ -26,10 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sitemapreader._types.models import UrlEntry
-    from sitemapreader._types.outcomes import Document
     from sitemapreader._walk.config import WalkConfig
     from sitemapreader._walk.context import WalkContext
-    from sitemapreader._walk.memory import DocumentMemory
     from sitemapreader._walk.report import Report
 
 
@@ -172,95 +169,6 @@ def _is_foreign(begin: str, scope: tuple[str, ...]) -> bool:
     """Return whether no URL with this beginning, up to a slash, can be in scope."""
     is_origin = begin.count("/") == 3 and url_key(begin) == begin
     return is_origin and not any(prefix.startswith(begin) for prefix in scope)
-
-
-def _has_many_hosts(locs: list[str]) -> bool:
-    """Return whether URLs are on many hosts beyond ASCII, which take 1 ms each to encode."""
-    if "".join(locs).isascii():
-        return False
-    begins = {loc[: loc.find("/", 8)] for loc in locs if not loc.isascii()}
-    return sum(not begin.isascii() for begin in begins) > _HARD_ENTRIES
-
-
-# -- the way of the entries to the consumer
-
-_HARD_ENTRIES = 5
-"""Entries on hosts beyond ASCII that are filtered in one step."""
-
-
-class DocumentEntries:
-    """The way of one document's entries to the consumer."""
-
-    def __init__(
-        self,
-        context: WalkContext,
-        entry_filter: EntryFilter,
-        document: Document,
-        memory: DocumentMemory,
-    ) -> None:
-        self.scope: tuple[str, ...] = ()
-        self.outside = 0
-        self._context = context
-        self._filter = entry_filter
-        self._document = document
-        self._memory = memory
-        self._sent_bytes = 0
-
-    async def deliver(self, entries: Rows) -> bool:
-        """Send the entries that pass the filters; with `changes`, only the changed ones.
-
-        Return whether there may be more: not if the walk's limit of URLs is reached.
-        """
-        if not _has_many_hosts(get_column(entries, "loc")):
-            return await self._deliver_some(entries)
-        for start in range(0, len(entries), _HARD_ENTRIES):
-            if not await self._deliver_some(entries[start : start + _HARD_ENTRIES]):
-                return False
-            await self._context.loop_share.yield_if_due()
-        return True
-
-    async def _deliver_some(self, entries: Rows) -> bool:
-        self._document.listed += len(entries)
-        self._context.report.tally.note_listed(entries)
-        if (sample := self._filter.sample) is not None:
-            sample.add(self._filter.deduplicate(self._select(entries)))
-            self._document.filtered += len(entries)
-            return True
-        most = self._memory.batch_entries
-        if len(entries) <= most:
-            return await self._pass_on(entries)
-        for start in range(0, len(entries), most):
-            if not await self._pass_on(entries[start : start + most]):
-                return False
-        return True
-
-    async def _pass_on(self, entries: Rows) -> bool:
-        """Send entries that one acknowledgement covers."""
-        offered = await self._memory.select(entries)
-        if self._context.budget.exhausted is IssueCode.BUDGET_URLS:
-            return False
-        passed = self._select(offered)
-        kept = self._filter.deduplicate(passed)
-        most = self._context.budget.take_urls(len(kept))
-        self._document.known += len(entries) - len(offered)
-        self._document.filtered += len(offered) - len(kept)
-        if sent := kept[:most]:
-            self._document.entries += most
-            self._filter.count_delivered(self._context.report, sent)
-            await self._context.emit(sent, self.count_new_bytes())
-        await self._memory.record(passed, kept, most)
-        return most == len(kept)  # the others are for the next walk
-
-    def _select(self, entries: Rows) -> Rows:
-        passed, outside = self._filter.select(entries, self.scope)
-        self.outside += outside
-        return passed
-
-    def count_new_bytes(self) -> int:
-        """Return the bytes of the document that were read since the last call."""
-        before = self._sent_bytes
-        self._sent_bytes = self._document.bytes_inflated
-        return max(0, self._sent_bytes - before)
 
 
 # -- URLs that were seen, in 9 to 14 bytes each, where a set of Python's takes 150
