@@ -294,8 +294,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--format", "why", "print text (the default), or JSON, one line for each URL",
                choices=WHY_FORMATS, default="text"),
         Option("--format", "compare", "print the comparison in this format (default: text)",
-               choices=COMPARE_FORMATS,
-               default="text"),
+               choices=COMPARE_FORMATS),
         Option("--format", "watch", "print moment, kind and URL, separated by tabs (plain, the "
                "default), or JSON lines",
                choices=WATCH_FORMATS, default="plain"),
@@ -307,6 +306,9 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "write the report to FILE, in the format of its suffix: .html .json .sarif .md "
                ".xml (JUnit) .txt (may be repeated)",
                action="append", **_WRITTEN),
+        Option("-o --output", "compare",
+               "write the comparison to FILE, in the format of its suffix: .txt .md .json",
+               **_WRITTEN),
         Option("-o --output", "scale", "write to FOLDER, or to its URL, such as s3://bucket/crawl",
                metavar="FOLDER", required=True),
         Option("--fields", _ENTRY_COMMANDS,

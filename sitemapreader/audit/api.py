@@ -23,7 +23,7 @@ from sitemapreader.audit.loading import (
     prepare,
 )
 from sitemapreader.audit.models import AuditInputError, AuditOptions, Row, make_plain
-from sitemapreader.audit.result import Audit, count_new, read_baseline
+from sitemapreader.audit.result import Audit, mark_new, read_baseline
 from sitemapreader.audit.rules import RulePlan, plan_rules
 from sitemapreader.audit.runner import RuleRunner, find_unmet_needs, gather_facts
 from sitemapreader.audit.sources import (
@@ -176,7 +176,7 @@ class AuditRun:
         findings = self.runner.find()
         if baseline is not None:
             for finding in findings:
-                finding["new"] = count_new(database, finding.rule.code)
+                mark_new(database, finding, int(self._figures.examples))
         folder = self._source.fetcher
         if isinstance(folder, FolderFetcher):
             files = locate_findings(findings, folder)

@@ -15,11 +15,11 @@ from sitemapreader.audit.models import (
     estimate_rate,
     read_json,
 )
-from sitemapreader.audit.report import GRADES, show_percent
+from sitemapreader.audit.report import GRADES, show_percent, show_text, write_code
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 
 _SAMPLES = {Need.PAGES: "pages", Need.WAS: "old_pages"}
@@ -45,8 +45,11 @@ def compare_audits(
 
     Each is a row of `code`, `severity` (in the later audit; in the earlier one if it was fixed),
     `trend`, `before` and `after`: the number of hits, or the share of pages where a sample was
-    visited; `None` if the rule was not run. Where both have rates of a sample, a finding is worse
-    or better only if their intervals do not meet.
+    visited; `None` if the rule was not run. `new` and `mended` are the URLs of hits that only one
+    of the audits has, and `still` how many both have; `None` if a report does not name all hits. Of
+    samples these are the pages that both have judged. A finding with a new URL is worse, however
+    many others are mended. Where two samples have no page in common, a finding is worse or better
+    only if the intervals of their rates do not meet.
 
     Raises:
         ValueError: a file is no such report.
@@ -68,17 +71,20 @@ def compare_audits(
 def _read_report(content: Any) -> Row:
     """Return the parts of a report that the comparison needs.
 
-    `found` says how far findings go: hits, or a share of pages with its interval. `most` is, by
-    the need of rules about a sample of pages, the share that one without a hit may have.
+    `found` says how far findings go: hits, or a share of pages with its interval, and the URLs of
+    the hits, if all are named. `most` is, by the need of rules about a sample of pages, the share
+    that one without a hit may have, and `samples` are the pages that were judged.
     """
     facts = content["facts"]
     found = {}
     most = {}
+    samples = {}
     for need, name in _SAMPLES.items():
         tally = facts.get(name)
         if tally is not None and not tally["exact"]:
             rate = estimate_rate([(int(tally["population"]), int(tally["judged"]), 0)])
             most[str(need)] = rate.high if rate else 1.0
+            samples[str(need)] = {*map(str, tally.get("sample") or ())}
     for each in content["findings"]:
         rate = each.get("rate")
         count = int(each["count"])
@@ -90,10 +96,18 @@ def _read_report(content: Any) -> Row:
         needs = each["rule"].get("needs", ())
         if severity not in SEVERITIES:
             raise ValueError(severity)
+        hits = each.get("hits", ())
+        urls = {str(hit["url"] or hit["document"]) for hit in hits}
         found[_code_of_rule(each)] = Row(
-            severity=severity, value=value, low=low, high=high, needs=[*map(str, needs)]
+            severity=severity,
+            value=value,
+            low=low,
+            high=high,
+            needs=[*map(str, needs)],
+            urls=urls if len(hits) == count else None,
         )
-    return Row(found=found, not_run={*map(_code_of_rule, facts["not_run"])}, most=most)
+    not_run = {*map(_code_of_rule, facts["not_run"])}
+    return Row(found=found, not_run=not_run, most=most, samples=samples)
 
 
 def _code_of_rule(entry: Any) -> str:
@@ -111,7 +125,7 @@ def _find(code: str, report: Row, other: Row) -> Row | None:
         there = other.found[code]
         most = [report.most[need] for need in there.needs if need in report.most]
         if most:
-            found = Row(there, value=0.0, low=0.0, high=max(most))
+            found = Row(there, value=0.0, low=0.0, high=max(most), urls=set())
         else:
             found = None
     return found
@@ -120,15 +134,17 @@ def _find(code: str, report: Row, other: Row) -> Row | None:
 def _compare_findings(code: str, old: Row, new: Row) -> Row:
     before = _find(code, old, new)
     after = _find(code, new, old)
-    if code in old.not_run or code in new.not_run:
+    is_known = code not in old.not_run and code not in new.not_run
+    pages = _compare_urls(before, after, old, new) if is_known else None
+    if not is_known:
         trend = Trend.UNKNOWN
     elif before is None or after is None:
         trend = Trend.FIXED if after is None else Trend.NEW
     elif isinstance(before.value, int) != isinstance(after.value, int):
         trend = Trend.UNKNOWN  # all pages in one of them, a sample in the other
-    elif after.low > before.high:
+    elif after.low > before.high or (pages and pages.new):
         trend = Trend.WORSE
-    elif after.high < before.low:
+    elif after.high < before.low or (pages and pages.mended):
         trend = Trend.BETTER
     else:
         trend = Trend.SAME
@@ -137,7 +153,34 @@ def _compare_findings(code: str, old: Row, new: Row) -> Row:
         for name, report, each in (("before", old, before), ("after", new, after))
     }
     severity = next(each.severity for each in (after, before) if each)
-    return Row(code=code, severity=severity, trend=trend, **values)
+    pages = pages or Row(new=None, mended=None, still=None)
+    return Row(code=code, severity=severity, trend=trend, **values, **pages)
+
+
+def _compare_urls(
+    before: Row | None, after: Row | None, old: Row, new: Row
+) -> Row | None:
+    """Return the hits that are new, mended, and still there; `None` if that is not known.
+
+    Of two samples only the pages count that both have judged.
+    """
+    urls = [set() if each is None else each.urls for each in (before, after)]
+    if None in urls:
+        return None
+    needs = {need for each in (before, after) if each for need in each.needs}
+    samples = [
+        [report.samples[need] for need in sorted(needs) if need in report.samples]
+        for report in (old, new)
+    ]
+    if any(samples):
+        if not all(samples):
+            return None
+        common = set.intersection(*samples[0], *samples[1])
+        if not common:
+            return None
+        urls = [each & common for each in urls]
+    was, now = urls
+    return Row(new=sorted(now - was), mended=sorted(was - now), still=len(was & now))
 
 
 def format_differences(name: str, differences: Iterable[Row]) -> str:
@@ -160,12 +203,40 @@ def format_differences(name: str, differences: Iterable[Row]) -> str:
     if name == "markdown":
         head = ["| | | rule | before | after |", "|---|---|---|---|---|"]
         lines = [f"| {a} | {b} | `{c}` | {d} | {e} |" for a, b, c, d, e in rows]
-        return (
-            "\n".join([*head, *lines] if lines else ["No findings in either audit."])
-            + "\n"
+        lines = [*head, *lines] if lines else ["No findings in either audit."]
+        lines += [
+            line
+            for each in differences
+            if each.new or each.mended
+            for line in ("", f"## {each.code}", "", *_list_urls(each, "- ", write_code))
+        ]
+        return "\n".join(lines) + "\n"
+    lines = [
+        line
+        for each, (a, b, c, d, e) in zip(differences, rows, strict=True)
+        for line in (
+            f"{a:<8} {b:<8} {c:<30} {d:>8} -> {e}",
+            *_list_urls(each, " " * 9, show_text),
         )
-    lines = [f"{a:<8} {b:<8} {c:<30} {d:>8} -> {e}" for a, b, c, d, e in rows]
+    ]
     return "\n".join(lines or ["no findings in either audit"]) + "\n"
+
+
+_MAX_SHOWN = 20
+"""URLs of a finding that a text names as new, and as mended; the JSON has all."""
+
+
+def _list_urls(
+    difference: Row, indent: str, show: Callable[[str], str]
+) -> Iterator[str]:
+    """Yield lines of new and mended URLs, and of how many hits are still there."""
+    for word in ("new", "mended"):
+        urls = difference[word] or ()
+        yield from (f"{indent}{word}: {show(url)}" for url in urls[:_MAX_SHOWN])
+        if len(urls) > _MAX_SHOWN:
+            yield f"{indent}{word}: {len(urls) - _MAX_SHOWN:,} more"
+    if difference.still and (difference.new or difference.mended):
+        yield f"{indent}still: {difference.still:,}"
 
 
 def _show_finding(value: float | None) -> str:

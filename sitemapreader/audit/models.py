@@ -168,6 +168,10 @@ FOREMOST = "robots-blocks-site"
 """The finding beside which the others of its severity hardly matter."""
 MAX_PLACES = 5_000
 """Sitemaps that a finding names; the rest is in the database."""
+MAX_HITS = 5_000
+"""Hits that a finding about pages names, and any finding of a small site."""
+PAGE_UNITS = frozenset({"pages", "unlisted pages", "old URLs"})
+"""Units of rules that judge pages one by one: each hit is a fault of its own."""
 
 
 # -- how sure a rate is that a sample of pages shows

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from sitemapreader._types.issues import Severity
-from sitemapreader.audit.database import AuditDatabase, read_queries
-from sitemapreader.audit.models import SCHEMA, Row, read_json
+from sitemapreader.audit.database import AuditDatabase, fill_values, read_queries
+from sitemapreader.audit.models import MAX_HITS, SCHEMA, Row, read_json
 from sitemapreader.audit.report import find_audit_format, find_hits_suffix
 from sitemapreader.output import Column, open_output, write_file
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sitemapreader import Report
 
 _RESULTS_AT_ONCE = 20_000
+_MOST_MARKED = 2**31
 
 
 HIT_COLUMNS = tuple(
@@ -35,6 +36,10 @@ HIT_COLUMNS = tuple(
     )
     for place, name in enumerate(("code", "url", "detail", "document"))
 )
+_NEW_COLUMN = Column(
+    "new", str, always=True, is_repetitive=True, get=itemgetter(len(HIT_COLUMNS))
+)
+"""Column of a file of hits beside a baseline: "new", or nothing."""
 _RESULT_QUERIES = read_queries("runner")
 
 # -- baselines
@@ -56,10 +61,23 @@ def read_baseline(path: str | os.PathLike[str]) -> list[Hit]:
     return read_json(path, "not a baseline", advice, _list_hits, BASELINE_SCHEMA)
 
 
-def count_new(database: AuditDatabase, code: str) -> int:
-    """Return how many hits of a rule the baseline does not know."""
+def mark_new(database: AuditDatabase, finding: Row, examples: int) -> None:
+    """Mark the hits that the baseline does not know, and put them first."""
+    code = finding.rule.code
     database.show_rules(code)
-    return int(database.ask(_RESULT_QUERIES["new_hits"].format(code))[0][0])
+    counted = dict(database.ask(_RESULT_QUERIES["count_new"].format(code)))
+    finding["new"] = sum(counted.values())
+    for place in finding.places:
+        place["new"] = counted.get(place.document, 0)
+    fresh = []
+    if finding.new:
+        most = min(finding.new, MAX_HITS)
+        query = _RESULT_QUERIES["new_hits"].format(code)
+        fresh = [Row(hit, new=True) for hit in database.ask_rows(query, most=most)]
+    marked = {(hit.document, hit.url) for hit in fresh}
+    old = [hit for hit in finding.hits if (hit.document, hit.url) not in marked]
+    finding["hits"] = [*fresh, *(Row(hit, new=False) for hit in old)][:MAX_HITS]
+    finding["examples"] = finding.hits[:examples]
 
 
 def _list_hits(content: Any) -> list[Hit]:
@@ -190,7 +208,8 @@ class Audit:
         """Write all hits into a file, and return how many there are.
 
         Its suffix names the format: .parquet, .csv or .jsonl, the latter with .gz behind it if
-        they are to be compressed. Of Issues there are the first ten of a code for each document.
+        they are to be compressed. Beside a baseline, new hits come first, and a column says "new".
+        Of Issues there are the first ten of a code for each document.
 
         Raises:
             ValueError: the suffix names no format.
@@ -198,18 +217,31 @@ class Audit:
         """
         find_hits_suffix(path)
         number = 0
+        columns = HIT_COLUMNS
+        if self.facts.baseline is not None:
+            columns += (_NEW_COLUMN,)
         with (
             self._database.map_disk_errors(),
-            open_output(path, columns=HIT_COLUMNS) as output,
+            open_output(path, columns=columns) as output,
         ):
             for finding in self.findings:
                 hits = self._database.connection.execute(
-                    self._database.query_hits(finding.rule.code)
+                    self._query_hits(finding.rule.code)
                 )
                 while batch := hits.fetchmany(_RESULTS_AT_ONCE):
                     output.write_records(batch)
                     number += len(batch)
         return number
+
+    def _query_hits(self, code: str) -> str:
+        """Return the query of all hits of a rule, marked if there is a baseline."""
+        query = self._database.query_hits(code)
+        if self.facts.baseline is None:
+            return query
+        new = fill_values(
+            _RESULT_QUERIES["new_hits"].format(code), {"most": _MOST_MARKED}
+        )
+        return _RESULT_QUERIES["mark_hits"].format(code, new)
 
     def write_baseline(self, path: str | os.PathLike[str]) -> None:
         """Write the hits as a baseline, which people can edit; raise OSError.

@@ -17,7 +17,9 @@ from sitemapreader.audit.database import (
 )
 from sitemapreader.audit.models import (
     FOREMOST,
+    MAX_HITS,
     MAX_PLACES,
+    PAGE_UNITS,
     SEVERITIES,
     Category,
     Need,
@@ -139,8 +141,7 @@ class RuleRunner:
     def run(self) -> None:
         """Run the rules; one that fails is not run, and hides no other."""
         self.not_run += self._plan.broken
-        most = max(1, self._examples)
-        self._place_issues(most)
+        self._place_issues(max(1, self._examples))
         for code, query in self._plan.queries.items():
             rule = self._plan.chosen[code]
             if self._lacks_input(rule, {*self._missing} - {Need.PROBES}):
@@ -154,8 +155,10 @@ class RuleRunner:
                 if not self._database.is_small or self._database.ask(
                     f"FROM ({own}) LIMIT 1"
                 ):
+                    is_named = self._database.is_small or rule.unit in PAGE_UNITS
                     self._database.ask(
-                        _QUERIES["place_hits"].format(code, hits), most=most
+                        _QUERIES["place_hits"].format(code, hits),
+                        most=MAX_HITS if is_named else max(1, self._examples),
                     )
                 if code in set(IssueCode):  # the walk has found more of it
                     issues = _QUERIES["view_issue"].format(code)
@@ -224,7 +227,7 @@ class RuleRunner:
         ask_rows = self._database.ask_rows
         looked_at = dict(self._database.ask(_QUERIES["looked_at"]))
         hits = {}
-        for name, most in (("places", MAX_PLACES), ("examples", self._examples)):
+        for name, most in (("places", MAX_PLACES), ("hits", MAX_HITS)):
             hits[name] = defaultdict[str, list[Row]](list)
             for row in ask_rows(_QUERIES[name], most=most):
                 hits[name][row.pop("code")].append(row)
@@ -241,7 +244,8 @@ class RuleRunner:
                 of=looked_at.get(rule.unit, 0),
                 places=hits["places"][code],
                 places_total=row.places_total,
-                examples=hits["examples"][code],
+                examples=hits["hits"][code][: self._examples],
+                hits=hits["hits"][code],
                 new=None,
                 rate=rate,
                 urls=_count_urls(rule, row, rate, looked_at["URLs"]),

@@ -10,6 +10,7 @@ from collections import defaultdict
 from contextlib import suppress
 from functools import partial
 from itertools import islice
+from operator import itemgetter
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -45,6 +46,8 @@ _ROWS_AT_ONCE = 20_000
 _LIST_PIECE_BYTES = 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 _BEHIND_A_URL = b"<]\"' \t\r\n"
+_URL_TEXT = re.compile(rb"https?://[^<\]\"' \t\r\n]+", re.IGNORECASE)
+"""The URLs that can be found in one pass over a file; few have a quote or a bracket."""
 
 
 def find_audit_source(
@@ -105,7 +108,7 @@ def _find_base_url(path: Path) -> str:
 
 def locate_findings(findings: Iterable[Row], folder: FolderFetcher) -> dict[str, str]:
     """Give hits that stand in a file their lines; return the files of their sitemaps."""
-    hits = [hit for finding in findings for hit in (*finding.places, *finding.examples)]
+    hits = [hit for finding in findings for hit in (*finding.places, *finding.hits)]
     wanted: defaultdict[str, set[str]] = defaultdict(set)
     for hit in hits:
         wanted[hit.document] |= {hit.url} if hit.url and hit.line is None else set()
@@ -138,19 +141,31 @@ def _number_lines(path: Path, urls: Iterable[str]) -> dict[str, int]:
     content = path.read_bytes()
     if content.startswith(_GZIP_MAGIC):
         return {}
-    ends = {
-        url: min(
-            filter(None, (_find_end(content, form) for form in {url, escape(url)})),
-            default=0,
-        )
-        for url in urls
-    }
-    return {url: content.count(b"\n", 0, end) + 1 for url, end in ends.items() if end}
+    forms = {_encode_form(form): url for url in urls for form in (escape(url), url)}
+    ends: dict[str, int] = {}
+    for match in _URL_TEXT.finditer(content):
+        if url := forms.get(match[0]):
+            ends.setdefault(url, match.end())
+    for form, url in forms.items():
+        if url not in ends and not _URL_TEXT.fullmatch(form):
+            ends[url] = _find_end(content, form)
+    lines: dict[str, int] = {}
+    line = 1
+    start = 0
+    for url, end in sorted(ends.items(), key=itemgetter(1)):
+        if end:
+            line += content.count(b"\n", start, end)
+            start = end
+            lines[url] = line
+    return lines
 
 
-def _find_end(content: bytes, text: str) -> int:
+def _encode_form(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _find_end(content: bytes, wanted: bytes) -> int:
     """Return where a URL ends that does not begin a longer one; 0 if it is not there."""
-    wanted = text.encode("utf-8", "surrogatepass")
     end = 0
     while (at := content.find(wanted, end)) >= 0:
         end = at + len(wanted)

@@ -14,7 +14,7 @@ from sitemapreader import read
 from sitemapreader._types.models import UrlEntry
 from sitemapreader._types.urls import origin_of, url_key
 from sitemapreader.audit.database import AuditDatabase, read_queries, write_literal
-from sitemapreader.audit.models import Need, Row, estimate_rate
+from sitemapreader.audit.models import MAX_HITS, Need, Row, estimate_rate
 from sitemapreader.fetch import FolderFetcher
 from sitemapreader.pages import (
     HTML_TYPES,
@@ -73,7 +73,8 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
     Of all that were reached in time, robots.txt may have kept some from being visited. Not all
     that were visited were judged; `not_judged` says why, and `exact` whether all pages were.
     `bound` is the share that a fault may have at most which none of them has, of `population`
-    pages: all but those of folders and sitemaps in which none could be judged.
+    pages: all but those of folders and sitemaps in which none could be judged. `sample` are the
+    pages that were judged, if not all were, and not more than a report names.
     """
     query = _PAGE_QUERIES["tally"].format(f"is_{kind}")
     wanted, reached, visited, judged, reasons = database.ask(query)[0]
@@ -81,6 +82,10 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
         return None
     (total,) = database.ask(_PAGE_QUERIES[kind])[0]
     rate = estimate_rate(database.ask(_PAGE_QUERIES["drawn"], is_old=kind == "old"))
+    sample = None
+    if judged < total and judged <= MAX_HITS:
+        pages = database.ask(_PAGE_QUERIES["judged"].format(f"is_{kind}"))
+        sample = [loc for (loc,) in pages]
     return Row(
         listed=int(total),
         reached=reached,
@@ -90,6 +95,7 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
         exact=judged == total,
         bound=rate.high if rate and rate.high else None,
         population=rate.population if rate else 0,
+        sample=sample,
     )
 
 

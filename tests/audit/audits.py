@@ -33,7 +33,13 @@ def make_rule(code: str = "url-fragment", **changes: Any) -> Row:
 def make_example(url: str, detail: str = "", document: str = "") -> Row:
     """Make a hit of the facts."""
     return Row(
-        url=url, detail=detail, document=document, line=None, file="", file_line=None
+        url=url,
+        detail=detail,
+        document=document,
+        line=None,
+        file="",
+        file_line=None,
+        new=None,
     )
 
 
@@ -45,14 +51,15 @@ def make_finding(code: str = "url-fragment", count: int = 3, **changes: Any) -> 
         "severity": "warning",
         "count": count,
         "of": 0,
-        "places": [Row(document=document, count=count, url="", line=None)],
+        "places": [Row(document=document, count=count, url="", line=None, new=None)],
         "places_total": 1,
         "examples": [
             make_example(f"{SITE}/p/{n}#x", "x", document) for n in range(min(count, 3))
         ],
     }
     nothing = {"new": None, "rate": None, "urls": 0, "cause": "", "doubt": ""}
-    return Row(fields, **{**nothing, **changes})
+    found = Row(fields, **{**nothing, **changes})
+    return Row(found, hits=found.examples)
 
 
 def leave_out(rule: Row, reason: str, *, is_error: bool = False) -> Row:
@@ -144,6 +151,8 @@ def make_tally(listed: int, visited: int, judged: int, **more: Any) -> Row:
         "exact": judged == listed,
         "bound": None,
         "population": listed,
+        "reached": visited,
+        "sample": None,
         **more,
     }
     return Row(listed=listed, visited=visited, judged=judged, **fields)

@@ -209,7 +209,8 @@ def test_trends(tmp_path: Path) -> None:
     content = json.loads(said["json"])
     assert content == {"schema": 1, "differences": [*compare_audits(before, after)]}
     assert content["differences"][2] == {
-        "code": "rate-rises", "severity": "error", "trend": "worse", "before": 0.1, "after": 0.4
+        "code": "rate-rises", "severity": "error", "trend": "worse", "before": 0.1, "after": 0.4,
+        "new": None, "mended": None, "still": None,
     }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import attrs
 
 from sitemapreader._cli.config import STANDARD_OUTPUT, make_keywords
 from sitemapreader._cli.console import Console, RunSummary, show_progress
-from sitemapreader._cli.options import list_options
+from sitemapreader._cli.options import COMPARE_FORMATS, list_options
 from sitemapreader._cli.parser import (
     ALL_READ,
     FOUND,
@@ -52,6 +52,7 @@ from sitemapreader.audit.rules import (
     list_rules,
     match_codes,
 )
+from sitemapreader.output import write_file
 
 if TYPE_CHECKING:
     import argparse
@@ -366,13 +367,31 @@ async def _copy_standard_input(folder: Path) -> Path:
     return path
 
 
+def _write_text(path: str, text: str) -> int:
+    """Write a text into a file, and return the exit code."""
+    try:
+        write_file(path, text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        Console().print_error(f"cannot write to {path}: {error.strerror or error}")
+        return NO_URL
+    return ALL_READ
+
+
 def run_compare(arguments: argparse.Namespace) -> int:
     """Print the differences; return whether some are grave enough."""
+    path = arguments.output or STANDARD_OUTPUT
+    name = arguments.format or "text"
     try:
+        if path != STANDARD_OUTPUT and arguments.format is None:
+            name = find_audit_format(path, COMPARE_FORMATS)
         differences = compare_audits(arguments.before, arguments.after)
     except AuditInputError as error:
         raise UsageError(str(error)) from None
-    code = print_text(format_differences(arguments.format, differences))
+    text = format_differences(name, differences)
+    if path == STANDARD_OUTPUT:
+        code = print_text(text)
+    else:
+        code = _write_text(path, text)
     if code != ALL_READ or arguments.fail_on == "never":
         return code
     is_worse = any(

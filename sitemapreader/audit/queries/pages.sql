@@ -213,6 +213,9 @@ SELECT count(*), count(*) FILTER (not_judged IS DISTINCT FROM 'time'),
 )
 FROM page WHERE {0}
 
+-- judged: the pages that were judged; {0} is which
+SELECT DISTINCT loc FROM page WHERE {0} AND not_judged IS NULL ORDER BY loc
+
 -- listed: different URLs
 SELECT count(DISTINCT key) FROM url
 

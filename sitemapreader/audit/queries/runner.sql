@@ -110,13 +110,14 @@ FROM place p LEFT JOIN document d ON d.id = p.document
 GROUP BY code
 
 -- places: of each rule, those with most hits
-SELECT p.code, d.url AS document, p.count, coalesce(p.first[1].url, '') AS url, p.line
+SELECT p.code, d.url AS document, p.count, coalesce(p.first[1].url, '') AS url, p.line, NULL AS new
 FROM place p JOIN document d ON d.id = p.document
 QUALIFY row_number() OVER (PARTITION BY p.code ORDER BY p.count DESC, d.url) <= $most
 ORDER BY p.code, p.count DESC, d.url
 
--- examples: of each rule, in turn from the sitemaps that have most
-SELECT code, hit.url, hit.detail, coalesce(d.url, '') AS document, hit.line, hit.file, hit.file_line
+-- hits: of each rule, in turn from the sitemaps that have most
+SELECT code, hit.url, hit.detail, coalesce(d.url, '') AS document, hit.line, hit.file, hit.file_line,
+       NULL AS new
 FROM (
     SELECT code, p.count AS hits, unnest(first) AS hit, generate_subscripts(first, 1) AS turn
     FROM place p
@@ -146,8 +147,9 @@ FROM place p LEFT JOIN document d ON d.id = p.document LEFT JOIN (
 ) h ON h.document IS NOT DISTINCT FROM p.document
 WHERE p.code = '{0}' ORDER BY document
 
--- new_hits: those that the baseline neither names nor counts, {} is the code of a rule
-SELECT coalesce(sum(greatest(0, p.count::BIGINT - coalesce(h.known, 0) - coalesce(b.more, 0))), 0)::BIGINT
+-- count_new: hits that the baseline neither names nor counts, {} is the code of a rule
+SELECT coalesce(d.url, '') AS document,
+       greatest(0, p.count::BIGINT - coalesce(h.known, 0) - coalesce(b.more, 0)) AS new
 FROM place p LEFT JOIN document d ON d.id = p.document
 LEFT JOIN (
     SELECT hit.document, count(*) AS known
@@ -160,3 +162,23 @@ LEFT JOIN (
     SELECT document, sum(more) AS more FROM baseline WHERE code = '{0}' GROUP BY document
 ) b ON b.document = coalesce(d.url, '')
 WHERE p.code = '{0}'
+
+-- new_hits: the same, as far as they are known; {} is the code of a rule. Of a sitemap with more hits than
+-- the baseline names, these are the ones before the last named URL: it names the first, in their order
+SELECT DISTINCT coalesce(hit.url, '') AS url, coalesce(hit.detail, '') AS detail,
+       coalesce(d.url, '') AS document, hit.line, coalesce(hit.file, '') AS file, hit.file_line
+FROM rule."{0}" AS hit LEFT JOIN document d ON d.id = hit.document
+ANTI JOIN baseline n ON n.code = '{0}' AND n.document = coalesce(d.url, '') AND n.url = coalesce(hit.url, '')
+LEFT JOIN (
+    SELECT document, sum(more) AS more, max(url) AS last FROM baseline WHERE code = '{0}' GROUP BY document
+) b ON b.document = coalesce(d.url, '')
+WHERE coalesce(b.more, 0) = 0 OR coalesce(hit.url, '') < b.last
+ORDER BY url, document, detail LIMIT $most
+
+-- mark_hits: all hits of a rule, and whether each is new; {0} is its code, {1} the query of the new ones
+SELECT '{0}' AS code, coalesce(hit.url, '') AS url, coalesce(hit.detail, '') AS detail,
+       coalesce(d.url, '') AS document, CASE WHEN n.url IS NULL THEN '' ELSE 'new' END AS new
+FROM rule."{0}" AS hit LEFT JOIN document d ON d.id = hit.document
+LEFT JOIN (SELECT DISTINCT url, document FROM ({1})) n
+    ON n.url = coalesce(hit.url, '') AND n.document = coalesce(d.url, '')
+ORDER BY new DESC, url, document

@@ -7,13 +7,15 @@ that one setting of jinja2 makes all texts of strangers harmless.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sitemapreader._types.issues import excerpt
 from sitemapreader.audit.models import FOREMOST, AuditInputError, Category, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 REPORT_FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
 """Names of the formats."""
@@ -36,15 +38,16 @@ _SINGULARS = {"indexes": "index", "sets of languages": "set of languages"}
 """Nouns, and rules' units, that do not only lose an s."""
 
 
-def find_audit_format(path: str) -> str:
+def find_audit_format(path: str, formats: Sequence[str] = REPORT_FORMATS) -> str:
     """Return the format by a file's suffix; raise ValueError for an unknown suffix."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in REPORT_SUFFIXES:
+    name = REPORT_SUFFIXES.get(Path(path).suffix.lower(), "")
+    if name not in formats:
+        known = [each for each, name in REPORT_SUFFIXES.items() if name in formats]
         raise AuditInputError(
             f"the name {path!r} does not end with a known format: "
-            f"end it with {', '.join(REPORT_SUFFIXES)}"
+            f"end it with {', '.join(known)}"
         )
-    return REPORT_SUFFIXES[suffix]
+    return name
 
 
 def find_hits_suffix(path: str | os.PathLike[str]) -> str:
@@ -56,6 +59,26 @@ def find_hits_suffix(path: str | os.PathLike[str]) -> str:
             f"hits: end the name of {name!r} with {', '.join(HITS_SUFFIXES)}"
         )
     return suffix
+
+
+# -- texts of strangers
+
+
+def show_text(text: str) -> str:
+    """Return a text without control and bidi characters, cut if it is long."""
+    return excerpt(text, MAX_TEXT)
+
+
+def write_code(text: str) -> str:
+    """Return a text of strangers as a code span, which no character of it can end."""
+    text = " ".join(show_text(text).split())
+    longest = max((len(ticks) for ticks in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    # In a table a bar ends the cell, in a code span too.
+    text = text.replace("|", "\\|")
+    if longest:
+        return f"{fence} {text} {fence}"
+    return f"`{text}`"
 
 
 # -- numbers
@@ -110,6 +133,16 @@ def show_hits(finding: Row) -> str:
         rate = f", {show_rate(finding.rate, unit)}"
     hits = f"{finding.count:,} of " if finding.of else ""
     return f"{hits}{count_units(finding.of or finding.count, unit)}{rate}{new}"
+
+
+_LEAST_SHOWN = 3
+"""Examples of a finding in a text; all new ones are shown."""
+
+
+def choose_examples(finding: Row) -> list[Row]:
+    """Return the examples of a finding that a short text shows: the new ones stand first."""
+    new = sum(bool(example.new) for example in finding.examples)
+    return list(finding.examples[: max(new, _LEAST_SHOWN)])
 
 
 _TALLIES = {"pages": "pages", "old URLs": "old_pages"}

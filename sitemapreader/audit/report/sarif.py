@@ -7,12 +7,13 @@ import os
 from collections import Counter
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from sitemapreader._types.issues import excerpt
-from sitemapreader.audit.models import Row
+from sitemapreader.audit.models import PAGE_UNITS, Row
 from sitemapreader.audit.report import GRADES, MAX_TEXT, count_units, find_bounds
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 def format_sarif(audit: Row) -> str:
     """Return one run, with results for each rule and sitemap, the gravest first.
 
-    What is to be mended in a file of a built folder has a result of its own there.
+    Each page, and each hit in a file of a built folder, has a result of its own. Beside a baseline,
+    a result says whether it is new.
     """
     findings = audit.findings
     facts = audit.facts
@@ -75,36 +77,47 @@ def _describe_rule(rule: Row) -> dict[str, Any]:
 
 
 def _make_results(finding: Row, facts: Row) -> Iterator[dict[str, Any]]:
-    """Yield a result for each example with a file, and one for each sitemap."""
-    in_files = [each for each in finding.examples if each.file]
-    for each in in_files:
-        location = _locate(each.file, each.file_line, facts)
+    """Yield a result for each page and each hit with a file, and for the rest of each sitemap."""
+    is_about_pages = finding.rule.unit in PAGE_UNITS
+    named = [each for each in finding.hits if each.file or is_about_pages]
+    for each in named:
+        listed = _locate(each.document, each.line, facts)
+        if each.file:
+            location = _locate(each.file, each.file_line, facts)
+        else:
+            location = listed
         result = _make_result(
-            finding, [each.file, each.url], f": {_show_result(each)}", location, each
+            finding,
+            "ruleAndPage/v1",
+            [each.file, each.url] if each.file else [each.url],
+            f": {_show_result(each)}",
+            location,
+            each,
         )
-        if each.document:
-            listed = _locate(each.document, each.line, facts)
+        if each.file and each.document:
             result["relatedLocations"] = [
                 {"message": {"text": "listed here"}, **listed}
             ]
         yield result
-    of_files = Counter(each.document for each in in_files)
-    for place in finding.places or [Row(document="", count=finding.count, line=None)]:
-        count = place.count - of_files[place.document]
+    of_sitemaps = Counter(each.document for each in named)
+    rest = finding.count - len(named)
+    nowhere = Row(document="", count=rest, line=None, new=finding.new)
+    for place in finding.places or [nowhere] * (rest > 0):
+        count = place.count - of_sitemaps[place.document]
         name = place.document
         if count > 0:
             text = f": {count_units(count, finding.rule.unit)}"
             if name and name not in facts.files:
                 text += f" in {_quote_uri(name)}"
             others = (
-                each
-                for each in finding.examples
-                if each.document == name and not each.file
+                each for each in finding.hits if each.document == name and not each.file
             )
-            shown = "; ".join([_show_result(each) for each in others][:3])
+            shown = "; ".join([_show_result(each) for each in islice(others, 3)])
             text += f", such as {shown}" if shown else ""
             location = _locate(name, place.line, facts)
-            yield _make_result(finding, [name], text, location, place, count)
+            yield _make_result(
+                finding, "ruleAndSitemap/v1", [name], text, location, place, count
+            )
 
 
 def _show_result(hit: Row) -> str:
@@ -120,12 +133,23 @@ def _quote_uri(text: str) -> str:
 
 
 def _make_result(
-    finding: Row, place: list[str], text: str, location: Any, hit: Row, count: int = 1
+    finding: Row,
+    kind: str,
+    place: list[str],
+    text: str,
+    location: Any,
+    hit: Row,
+    count: int = 1,
 ) -> dict[str, Any]:
+    """Return a result whose fingerprint of a kind is made of its place."""
     # the fingerprint of a result is the same in each run, so that a host knows what is new
     identity = sha256(
         "\n".join((finding.rule.code, *place)).encode("utf-8", "replace")
     ).hexdigest()
+    if finding.new is None:
+        state = ""
+    else:
+        state = "new" if hit.new else "unchanged"
     if finding.cause:
         cause = f" (the same fault as {finding.cause})"
     else:
@@ -134,9 +158,10 @@ def _make_result(
         "ruleId": finding.rule.code,
         "level": GRADES[finding.severity],
         "message": {"text": f"{finding.rule.title}{text}{cause}"},
-        "partialFingerprints": {"ruleAndSitemap/v1": identity},
+        "partialFingerprints": {kind: identity},
         "properties": {"count": count, "sitemap": hit.document},
         "locations": [location],
+        **({"baselineState": state} if state else {}),
     }
 
 

@@ -108,7 +108,8 @@ def _load_environment() -> Environment:
         "units": words.count_units,
         "noun": words.inflect_unit,
         "hits": words.show_hits,
-        "code": _write_code,
+        "shown": words.choose_examples,
+        "code": words.write_code,
         "columns": _align_columns,
         "moment": _show_moment,
         "kibibytes": lambda count: f"{count / 1024:,.1f}",
@@ -141,18 +142,6 @@ def _read_asset(name: str) -> tuple[Markup, str]:
     text = _read_template_part(name)
     digest = b64encode(sha256(text.encode()).digest()).decode()
     return Markup(text), f"sha256-{digest}"  # noqa: S704 (a file of this package)
-
-
-def _write_code(text: str) -> str:
-    """Return a text of strangers as a code span, which no character of it can end."""
-    text = " ".join(excerpt(text, words.MAX_TEXT).split())
-    longest = max((len(ticks) for ticks in re.findall("`+", text)), default=0)
-    fence = "`" * (longest + 1)
-    # In a table a bar ends the cell, in a code span too.
-    text = text.replace("|", "\\|")
-    if longest:
-        return f"{fence} {text} {fence}"
-    return f"`{text}`"
 
 
 def _align_columns(row: Sequence[Any]) -> str:

@@ -1,0 +1,129 @@
+"""Each page that a rule hits is known by its URL: to a baseline, to SARIF, and to `compare`."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sitemapreader.audit import AuditOptions, Trend, audit_sync, compare_audits
+from tests.audit.page_audits import WORDS, build, list_pages, page
+from tests.support.commands import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BASE = "https://example.org/"
+GONE = [f"gone{number}" for number in range(25)]
+FINE = [f"fine{number}" for number in range(60)]
+
+
+def build_site(folder: Path, *, lost: list[str], listed: list[str]) -> Path:
+    """Write a built site in which some listed pages have no file."""
+    texts = {f"{name}.html": page(text=f"{WORDS} {name}") for name in listed}
+    for name in lost:
+        texts.pop(f"{name}.html", None)
+        (folder / f"{name}.html").unlink(missing_ok=True)
+    return build(folder, **texts, **{"sitemap.xml": list_pages(BASE, *listed)})
+
+
+def judge(folder: Path, **arguments: Any) -> Any:
+    """Audit the pages of a folder."""
+    return audit_sync(
+        folder, base_url=BASE, select=["page-missing", "page-noindex"], **arguments
+    )
+
+
+@pytest.mark.parametrize("new", [["zlost"], ["alost", "zlost"], ["alost"]])
+def test_new_hits_come_first_in_every_format(new: list[str], tmp_path: Path) -> None:
+    """A gate that fails names the page that made it fail, and not three old ones."""
+    site = build_site(tmp_path / "site", lost=GONE, listed=GONE + FINE)
+    known = tmp_path / "known.json"
+    with judge(site) as result:
+        result.write_baseline(known)
+        assert all(each.new is None for each in result.findings[0].hits)
+        assert "baselineState" not in result.format("sarif")
+    build_site(site, lost=GONE + new, listed=GONE + FINE + new)
+    with judge(site, baseline=known, figures=AuditOptions(examples=5)) as result:
+        (finding,) = result.findings
+        assert (finding.count, finding.new) == (25 + len(new), len(new))
+        assert [hit.url for hit in finding.hits if hit.new] == [BASE + n for n in new]
+        shown = [f"new: {BASE}{name}" for name in new]
+        for name in ("text", "markdown", "junit"):
+            text = result.format(name).replace("`", "")
+            assert [line for line in shown if line in text] == shown
+            assert text.index(shown[-1]) < text.index(f"{BASE}gone")
+        report = result.format("html")
+        assert report.count('<span class="new">new</span>') == len(new)
+        results = json.loads(result.format("sarif"))["runs"][0]["results"]
+        states = [each["baselineState"] for each in results]
+        assert states == ["new"] * len(new) + ["unchanged"] * 25
+        assert new[0] in results[0]["message"]["text"]
+        result.write_hits(tmp_path / "hits.csv")
+    rows = list(csv.DictReader((tmp_path / "hits.csv").read_text().splitlines()))
+    assert [row["new"] for row in rows] == ["new"] * len(new) + [""] * 25
+
+
+def test_a_page_of_sarif_has_a_fingerprint_of_its_own(tmp_path: Path) -> None:
+    """However many examples a report shows, SARIF has all pages; a second one is not the first."""
+    site = build_site(tmp_path / "site", lost=GONE, listed=GONE + FINE)
+    prints = []
+    for lost in (GONE, [*GONE, "more"]):
+        build_site(site, lost=lost, listed=lost + FINE)
+        with judge(site, figures=AuditOptions(examples=2)) as result:
+            assert len(result.findings[0].examples) == 2
+            results = json.loads(result.format("sarif"))["runs"][0]["results"]
+        prints.append([str(each["partialFingerprints"]) for each in results])
+        lines = {
+            each["locations"][0]["physicalLocation"]["region"]["startLine"]
+            for each in results
+        }
+        assert len(results) == len(lost)
+        assert len(lines) == 1  # the sitemap of the site is one line
+    before, after = map(set, prints)
+    assert len(before) == len(GONE)
+    assert len(after - before) == 1
+    assert before < after
+
+
+@pytest.mark.parametrize("pages", [None, 40])
+def test_a_swap_of_pages_is_found(pages: int | None, tmp_path: Path) -> None:
+    """Two pages mended and two others broken are worse, of all pages or of the same sample."""
+    site = build_site(tmp_path / "site", lost=GONE, listed=GONE + FINE)
+    names = [str(tmp_path / f"{name}.json") for name in ("before", "after")]
+    with judge(site, pages=pages) as result:
+        result.write(names[0])
+        hit = [each.url.removeprefix(BASE) for each in result.findings[0].hits]
+        sample = result.facts.pages.sample or [BASE + name for name in FINE]
+    fine = [url.removeprefix(BASE) for url in sample if "fine" in url]
+    mended = hit[:2]
+    broken = fine[:2]
+    lost = [name for name in GONE if name not in mended] + broken
+    build_site(site, lost=lost, listed=GONE + FINE)
+    with judge(site, pages=pages) as result:
+        result.write(names[1])
+    (found,) = compare_audits(*names)
+    assert found.trend is Trend.WORSE
+    assert found.before == found.after
+    assert found.new == sorted(BASE + name for name in broken)
+    assert found.mended == sorted(BASE + name for name in mended)
+    assert found.still == len(hit) - 2
+    ran = run("compare", *names)
+    assert ran.returncode == 5
+    assert f"new: {BASE}{broken[0]}\n" in ran.stdout
+    for name in ("differences.json", "differences.md", "differences.txt"):
+        output = tmp_path / name
+        ran = run("compare", *names, "-o", str(output))
+        assert (ran.returncode, ran.stdout) == (5, "")
+        assert f"{BASE}{broken[0]}" in output.read_text()
+    assert (
+        "end it with .txt, .json, .md" in run("compare", *names, "-o", "x.csv").stderr
+    )
+    # what is mended alone is better
+    build_site(site, lost=[*lost, *mended], listed=GONE + FINE)
+    with judge(site, pages=pages) as result:
+        result.write(names[0])
+    (found,) = compare_audits(names[0], names[1])
+    assert (found.trend, found.new) == (Trend.BETTER, [])
