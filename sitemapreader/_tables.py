@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
 from sitemapreader._api import walk_sync
-from sitemapreader._columns import COLUMNS
+from sitemapreader._columns import COLUMNS, SITE_COLUMNS
 from sitemapreader._types.errors import name_extra
 from sitemapreader._types.issues import Issue, Severity, show_url
 from sitemapreader._types.models import Event, SitemapEntry, UrlEntry
 from sitemapreader._types.outcomes import Status
-from sitemapreader._types.rows import BATCH_ROWS
+from sitemapreader._types.rows import BATCH_ROWS, SiteRows
 from sitemapreader._types.urls import has_web_scheme, path_of
 from sitemapreader._walk.report import Report
 from sitemapreader._walk.walks import Walk
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 SitePlace: TypeAlias = "str | Path"
 """URL of a site, sitemap or page, or the path of a folder or a file."""
-Source: TypeAlias = "SitePlace | Walk | Iterable[Event] | None"
-"""A site, a walk that was entered, or what `read` gives."""
+Source: TypeAlias = "SitePlace | Iterable[SitePlace] | Walk | Iterable[Event] | None"
+"""A site, several sites, a walk that was entered, or what `read` gives."""
 
 _EVENTS = (UrlEntry, SitemapEntry, Issue)
 _USAGE = (
-    "pass the URL of a site, the path of a folder or a file, an entered walk_sync(...), or the "
-    "entries of read(...); for several sites, concatenate their tables"
+    "pass the URL of a site, the path of a folder or a file, a list of these, an entered "
+    "walk_sync(...), or the entries of read(...)"
 )
 _Batches: TypeAlias = "Generator[pa.RecordBatch, None, None]"
 _MAX_LISTED = 100
@@ -66,10 +66,12 @@ def to_dataframe(
             - URL of a site, or of a sitemap, page or robots.txt. If it is a page, or missing, the
               search begins below it.
             - Path of a folder or a file, as in `walk`.
+            - A list, a column or another iterable of these, which are walked one after the other.
+              The first column is then `site`, as it was given. (`walk_many` walks at once.)
             - A walk that was entered, made by `walk_sync`.
             - Entries, or all events, as `read` yields them. Children of an index are counted, not
               fetched.
-        arguments: the keyword arguments of `walk`, with a site or instead of one.
+        arguments: the keyword arguments of `walk`, with sites or instead of one.
 
     Raises TypeError for anything else, and the errors of `walk`.
 
@@ -189,6 +191,7 @@ class RowSource:
     def __init__(self, source: Source, arguments: WalkArguments) -> None:
         self.summary = WalkSummary(Report(0))
         """Summary of the walk; complete once the iteration is over."""
+        self._columns = COLUMNS
         self._batches = self._open(source, arguments)
 
     def open_reader(self, hint: str = "") -> pa.RecordBatchReader:
@@ -198,7 +201,7 @@ class RowSource:
         import pyarrow as pa  # isort: skip (the line above says how to get it)
 
         return pa.RecordBatchReader.from_batches(
-            make_schema(COLUMNS), self._stream(hint)
+            make_schema(self._columns), self._stream(hint)
         )
 
     def _stream(self, hint: str) -> _Batches:
@@ -217,9 +220,12 @@ class RowSource:
             source, Mapping | bytes | bytearray
         ):
             raise _mistaken(source)
-        _refuse_arguments(arguments)
         events = iter(source)
         first = list(islice(events, 1))
+        if first and isinstance(text := _read_scalar(first[0]), str | Path):
+            self._columns = SITE_COLUMNS
+            return self._read_sites(_plan_walks([text, *events], arguments))
+        _refuse_arguments(arguments)
         if first and not isinstance(first[0], _EVENTS):
             raise _mistaken(first[0], " in the list")
         return self._sort(chain(first, events))
@@ -227,6 +233,17 @@ class RowSource:
     def _read_site(self, walking: Walk) -> _Batches:
         with walking:
             yield from self._follow(walking)
+
+    def _read_sites(self, walks: list[tuple[str, Walk]]) -> _Batches:
+        from sitemapreader._columns.arrow import make_batches
+
+        report = Report(0)
+        for site, walking in walks:
+            with walking:
+                for rows in walking.rows():
+                    yield from make_batches([SiteRows([(site, rows)])], SITE_COLUMNS)
+            report.add(walking.report)
+            self.summary = WalkSummary(report)
 
     def _follow(self, walking: Walk) -> _Batches:
         yield from walking.record_batches()
@@ -264,6 +281,27 @@ def _plan_walk(source: SitePlace | None, arguments: WalkArguments) -> Walk:
         # the walk says what a URL looks like
         source = path if path.exists() else source
     return walk_sync(source, **arguments)
+
+
+def _plan_walks(
+    sources: list[object], arguments: WalkArguments
+) -> list[tuple[str, Walk]]:
+    """Return the walks over several sites, which have done nothing yet, with their names."""
+    if "sitemaps" in arguments:
+        raise TypeError(
+            "sitemaps cannot be combined with several sites: add them to the list"
+        )
+    walks = []
+    for source in map(_read_scalar, sources):
+        if not isinstance(source, str | Path):
+            raise _mistaken(source, " among sites")
+        walks.append((str(source), _plan_walk(source, arguments)))
+    return walks
+
+
+def _read_scalar(value: Any) -> Any:
+    """Return a text of a column of Arrow as a string; anything else as it is."""
+    return value.as_py() if hasattr(value, "as_py") else value
 
 
 def _refuse_arguments(arguments: WalkArguments) -> None:

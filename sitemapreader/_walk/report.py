@@ -291,6 +291,17 @@ class Report:
                 self._on_document = None
                 raise
 
+    def add(self, other: Report) -> None:
+        """Add the outcomes and Issues of another walk that has ended."""
+        self.documents += other.documents
+        self.issues += other.issues
+        self.counts += other.counts
+        self.statuses += other.statuses
+        self.left_out += other.left_out
+        for name in ("entries", "undated", "future", "bytes_raw"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self._lost |= other._lost
+
     def note_fault(self) -> None:
         """Record that a bug, or a function of the caller's, has ended the walk."""
         self._lost = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pkgutil
 import threading
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -285,6 +286,34 @@ def test_nothing_is_a_table_without_rows() -> None:
         assert (len(frame), list(frame.columns)) == (0, NAMES)
 
 
+@for_each("kind", ["list", "iter", "pandas.Series", "pyarrow.array"])
+@for_each("function", FUNCTIONS.values())
+def test_several_sites(function: Callable[..., Any], kind: str) -> None:
+    """They are walked one after the other; the first column says which one a row is of."""
+    make = pkgutil.resolve_name(kind if "." in kind else f"builtins.{kind}")
+    sites = [f"https://{name}.example/" for name in "ab"]
+    pages = {f"{site}sitemap.xml": urlset(f"{site}1", f"{site}2") for site in sites}
+    table = function(make(sites), fetcher=MemoryFetcher(pages), include="/2$")
+    frame = table.to_pandas() if hasattr(table, "to_pandas") else table
+    assert [*frame.columns] == ["site", *NAMES]
+    assert [*frame["site"]] == sites
+    assert [*frame["loc"]] == [f"{site}2" for site in sites]
+
+
+def test_a_loss_of_one_of_several_sites(tmp_path: Path) -> None:
+    """A site and a file are in one table; the summary is of all, and a loss is said."""
+    file = tmp_path / "s.xml"
+    file.write_bytes(urlset(f"{SITE}1"))
+    sources: list[str | Path] = [SITE, file]
+    with pytest.warns(IncompleteWarning, match="gone.xml failed"):
+        frame = to_dataframe(sources, fetcher=lossy())
+    assert [*frame["site"]] == [SITE, str(file)]
+    assert (frame.attrs["walk"]["entries"], frame.attrs["walk"]["complete"]) == (
+        2,
+        False,
+    )
+
+
 # -- misuse
 
 MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
@@ -297,9 +326,10 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "number": (lambda: 5, "int is not a source of rows"),
     "mapping": (lambda: {SITE: 1}, "dict is not a source of rows"),
     "list of lists": (lambda: [[SITE]], "list in the list"),
-    "several sites": (
-        lambda: [SITE, GONE],
-        "str in the list .*for several sites, concatenate",
+    "a number among sites": (lambda: [SITE, 5], "int among sites is not a source"),
+    "entries among sites": (
+        lambda: [SITE, *read(urlset(SITE))],
+        "UrlEntry among sites",
     ),
     "entries and sites": (lambda: [*read(urlset(SITE)), SITE], "str among entries"),
     "list of walks": (
