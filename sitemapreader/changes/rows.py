@@ -283,12 +283,18 @@ def find_records(
 def find_removed(
     db: sqlite3.Connection, row: DocumentRow, keys: Sequence[bytes], reading: int
 ) -> frozenset[bytes]:
-    """Return the keys of URLs that were missing after a reading, which a cache had kept."""
-    marks = ", ".join("?" * len(keys))
-    find = f"SELECT key FROM page WHERE site = ? AND since > ? AND key IN ({marks})"
-    return frozenset(
-        key for (key,) in db.execute(find, (row.site, reading / 1e9, *keys))
+    """Return the keys of URLs that were missing after a reading, which a cache had kept.
+
+    A URL is missing since the document itself lost it, or since the first one did.
+    """
+    marks = ", ".join(f"?{number + 5}" for number in range(len(keys)))
+    find = (
+        f"SELECT key FROM page WHERE site = ?1 AND since > ?4 AND key IN ({marks})"
+        f" UNION SELECT key FROM url WHERE site = ?1 AND document = ?2 AND lost_run > ?3"
+        f" AND key IN ({marks})"
     )
+    values = row.site, row.id, reading, reading / 1e9, *keys
+    return frozenset(key for (key,) in db.execute(find, values))
 
 
 def log_entries(

@@ -300,6 +300,29 @@ async def test_an_old_answer_of_a_site_that_was_empty_brings_nothing_back(
     assert diary.new == {"one": 2, "two": 2}
 
 
+async def test_an_old_answer_brings_nothing_back_that_has_moved_before(
+    diary: Diary,
+) -> None:
+    """A page moves, is lost and told as gone, and a cache has its second list from before."""
+
+    def serve(day: int) -> dict[str, Any]:
+        url = f"{SITE}second.xml"
+        moved_here = ["oak"] if 2 <= day < 6 or day > 8 else []
+        age = {"age": str((day - 5) * 86_400)} if day > 8 else {}
+        failed = f"{SITE}failed.xml"
+        return {
+            ROBOTS: named("first.xml", "second.xml", "failed.xml"),
+            f"{SITE}first.xml": lists("elm", *(["oak"] if day < 2 else [])),
+            url: StoredResponse(url, lists("ash", *moved_here), headers=age),
+            failed: lists("fir") if day == 0 else status(503, failed),
+            **alive(["elm", "ash", "fir"]),
+        }
+
+    await diary.live(14, serve)
+    assert diary.gone["oak"] <= 8
+    assert diary.new["oak"] == 1
+
+
 # -- what was told
 
 

@@ -266,7 +266,9 @@ class Site:
     def _change_mood(self) -> None:
         """Let pages tell the truth, or for one walk something else."""
         choose = self.random
-        if self.mood.startswith("outage ") and choose.random() < 0.8:
+        _, _, section = self.mood.partition(" ")
+        is_outage = self.mood.startswith("outage ") and self._shows_outage(section)
+        if is_outage and choose.random() < 0.8:
             return
         self.mood = "truth"
         what = choose.random()
@@ -276,11 +278,14 @@ class Site:
             self._deployed = self.hour
             section = choose.choice(self._sections)
             kinds = ["deploy", "node"]
-            # Where no listed page shares an outage of days, nobody can know that it is one.
-            listed = [self.pages[url] for url in self.listed & self.live]
-            if sum(page.section == section for page in listed) >= 8:
+            if self._shows_outage(section):
                 kinds.append("outage")
             self.mood = f"{choose.choice(kinds)} {section}"
+
+    def _shows_outage(self, section: str) -> bool:
+        """Return whether listed pages share an outage of days; else nobody can know of it."""
+        listed = [self.pages[url] for url in self.listed & self.live]
+        return sum(page.section == section for page in listed) >= 8
 
     def _kill(self, urls: Iterable[str]) -> None:
         for url in urls:
