@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from distributed import Client, LocalCluster
 
 _SETTINGS = {
-    # It looks into other threads, which has hung workers before Python 3.11.9
+    # The profiler looks into other threads, which hung workers before Python 3.11.9
     # (python/cpython#106883).
     "distributed.worker.profile.enabled": False,
-    # Deaths of a worker that Dask blames on each task there. One that kills does so twice, and is
-    # isolated then; its neighbours are not to blame.
+    # Dask blames the death of a worker on each of its tasks. A partition that kills its worker is
+    # isolated after two deaths, so its neighbours must be allowed some.
     "distributed.scheduler.allowed-failures": 20,
 }
 
@@ -64,32 +64,42 @@ def run(
 
     Raises OutputError and ValueError as `begin_run` does, and OSError from the storage.
     """
-    opening = nullcontext(client) if client is not None else open_client()
-    begun = begin_run(
+    if client is None:
+        opening = open_client()
+    else:
+        opening = nullcontext(client)
+    begun_run = begin_run(
         output, hosts, options, partitions=partitions, full=full, retry=retry
     )
     with opening as opened:
-        return read_run(opened, output, begun, on_progress)
+        return read_run(opened, output, begun_run, on_progress)
 
 
 def read_run(
     client: Client,
     output: str,
-    begun: ScaleRun,
+    begun_run: ScaleRun,
     on_progress: Callable[[Totals], object] | None = None,
     shard: tuple[int, int] = (0, 1),
 ) -> Totals:
     """Read the missing partitions of a run, and finish it; `run` has the other arguments.
 
-    With `shard` (K, N) only the K-th of N parts is read. Whoever reads the last one finishes.
+    With `shard` (K, N) only the K-th of N parts is read. The process that commits the last
+    partition finishes the run.
     """
     from distributed import as_completed  # noqa: PLC0415 (0.6 s, with Dask)
 
-    totals, failures, (number, shards) = status(output), {}, shard
-    missing = [each for each in find_missing(output, begun) if each % shards == number]
-    read = partial(run_partition, Storage(output).output, begun.folder)
+    number, shards = shard
+    missing = [
+        partition
+        for partition in find_missing(output, begun_run)
+        if partition % shards == number
+    ]
+    read = partial(run_partition, Storage(output).output, begun_run.folder)
     futures = client.map(read, missing, pure=False, retries=5)
     partitions = dict(zip(futures, missing, strict=True))
+    totals = status(output)
+    failures: dict[int, str] = {}
     for future in as_completed(futures):
         if future.status == "finished":
             totals = totals.count(future.result())
@@ -98,9 +108,9 @@ def read_run(
         else:
             failures[partitions[future]] = repr(future.exception())
         future.release()
-    if find_missing(output, begun):
+    if find_missing(output, begun_run):
         return attrs.evolve(status(output), failures=failures)
-    return finish(output, begun)
+    return finish(output, begun_run)
 
 
 def open_client(
@@ -108,33 +118,36 @@ def open_client(
 ) -> AbstractContextManager[Client]:
     """Connect to a scheduler, or return a client of a new cluster on this machine."""
     with name_extra("a cluster needs", "distributed"):
-        import dask  # noqa: PLC0415
-        from distributed import Client, LocalCluster  # noqa: PLC0415
-
-    @contextmanager
-    def open_cluster() -> Iterator[Client]:
-        with (
-            dask.config.set(_SETTINGS),
-            LocalCluster(
-                n_workers=workers or dask.system.CPU_COUNT,
-                threads_per_worker=PARTITIONS_AT_ONCE,
-                dashboard_address="127.0.0.1:0",
-                # SECURITY: who reaches a scheduler can run code, as other users of the machine
-                security=True,
-            ) as cluster,
-            Client(cluster) as client,
-            repeat_in_thread(
-                partial(_refill, cluster, client, len(cluster.worker_spec)), 3.0
-            ),
-        ):
-            yield client
+        from distributed import Client  # noqa: PLC0415 (0.6 s, with Dask)
 
     if scheduler is None:
-        return open_cluster()
+        return _open_cluster(workers)
     return Client(scheduler)
 
 
+@contextmanager
+def _open_cluster(workers: int) -> Iterator[Client]:
+    import dask  # noqa: PLC0415 (as above)
+    from distributed import Client, LocalCluster  # noqa: PLC0415 (as above)
+
+    with (
+        dask.config.set(_SETTINGS),
+        LocalCluster(
+            n_workers=workers or dask.system.CPU_COUNT,
+            threads_per_worker=PARTITIONS_AT_ONCE,
+            dashboard_address="127.0.0.1:0",
+            # SECURITY: other users of the machine that reach a scheduler could run code
+            security=True,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        refill = partial(_refill, cluster, client, len(cluster.worker_spec))
+        with repeat_in_thread(refill, 3.0):
+            yield client
+
+
 def _refill(cluster: LocalCluster, client: Client, wanted: int) -> None:
-    """Start the missing workers: one that dies while it starts takes its nanny along."""
-    if len(client.scheduler_info(n_workers=-1)["workers"]) < wanted:
+    """Start the missing workers: a worker that dies while it starts ends its nanny too."""
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    if len(workers) < wanted:
         cluster.scale(wanted)

@@ -17,7 +17,8 @@ from sitemapreader._types.options import FetchOptions, Limits
 def _check_fetch(
     _: object, field: attrs.Attribute[FetchOptions], value: FetchOptions
 ) -> None:
-    if value.headers or (value.proxy and "@" in value.proxy):
+    has_password = value.proxy is not None and "@" in value.proxy
+    if value.headers or has_password:
         raise ValueError(
             f"{field.name} cannot have headers or a proxy with a password, because they would be "
             "written into the output, and headers would go to every host of the list: let the "
@@ -31,14 +32,14 @@ class ScaleOptions:
 
     Attributes:
         hosts_at_once: hosts that a process of four threads reads at the same time.
-        site_seconds: time for one host; what was read until then is kept.
-        site_urls: URLs of one host; what was read until then is kept.
-        revisit: how many sitemaps are asked of the hosts that are known, those in which most news
-            has waited longest; shared out over partitions by hosts, each has one at least. `None`
-            for all of them.
-        gone: how many pages of unlisted URLs are asked of each host whether they are gone.
-        fetch: how the network is used. Neither headers nor passwords: these hosts are strangers.
-        limits: how much is read of one host.
+        site_seconds: time for one host; URLs that were read until then are kept.
+        site_urls: URLs of one host; URLs that were read until then are kept.
+        revisit: how many sitemaps of the known hosts are fetched; sitemaps whose changes have
+            waited longest come first. The number is divided among partitions by their hosts; each
+            partition has one at least. `None` for all sitemaps.
+        gone: how many pages of unlisted URLs are requested from each host, to see if they are gone.
+        fetch: how the network is used, without headers and passwords: these hosts are strangers.
+        limits: how much of one host is read.
     """
 
     hosts_at_once: int = attrs.field(default=64, validator=[ge(1), le(1_024)])
@@ -62,8 +63,10 @@ class ScaleOptions:
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> ScaleOptions:
         """Make options from the JSON of `to_json`; raise as a call does for anything else."""
-        given = content["fetch"].items()  # JSON has lists in the place of tuples
-        fetch: Any = {name: tuple(x) if isinstance(x, list) else x for name, x in given}
+        fetch = dict(content["fetch"])
+        for name, value in fetch.items():
+            if isinstance(value, list):  # JSON has lists in place of tuples
+                fetch[name] = tuple(value)
         if identity := fetch.get("identity"):
             fetch["identity"] = Identity(**identity)
         limits = Limits(**content["limits"])

@@ -1,12 +1,12 @@
 """The reading of one partition: its hosts are read, and one commit counts.
 
 An engine only has to call `run_partition` at least once for each partition. The first attempt that
-commits counts, and all others leave nothing behind. Attempts do not wait for each other: one that
-was taken for dead may still be at work, until it sees that another one has committed.
+commits counts, and all other attempts leave nothing behind. Attempts do not wait for each other: an
+attempt that was believed to be dead may continue until it sees that another one has committed.
 
-Hosts are read in this process, or in a child of it if attempts have died. When a child dies or is
-stuck, each half of its hosts is read in a child of its own, down to the host that kills, which gets
-the status "error"; all others are exact.
+Hosts are read in this process, or in a child process if earlier attempts have died. When a child
+dies or hangs, each half of its hosts is read in another child, and so on down to the host that
+kills its process. This host gets the status "error"; the results of all others are exact.
 """
 
 from __future__ import annotations
@@ -23,10 +23,8 @@ import tempfile
 import time
 import zlib
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pyarrow as pa
@@ -54,13 +52,13 @@ from sitemapreader.distributed.storage import (
 from sitemapreader.output import write_sites
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
 
 PARTITIONS_AT_ONCE = 4
-"""Partitions that one process reads at the same time, in threads, which share its `hosts_at_once`:
-the slow hosts at the end of one do not keep it waiting."""
+"""Partitions that one process reads at the same time, in threads, which share its `hosts_at_once`.
+So the slow hosts at the end of one partition do not delay the process."""
 ISOLATE_FROM = 3
-"""The attempt from which on hosts are read in child processes, to find one that kills."""
+"""The first attempt that reads hosts in child processes, to find one that kills its process."""
 _COMMIT_CHECK_SECONDS = 30.0
 """Seconds between two checks whether another attempt has committed."""
 
@@ -77,28 +75,29 @@ def run_partition(output: str, run: str, partition: int) -> Commit:
     """
     storage = Storage(output)
     loaded = load_run(storage, run)
-    if done := load_commit(storage, run, partition):
-        return done[0]
+    if counted := load_commit(storage, run, partition):
+        return counted[0]
     with tempfile.TemporaryDirectory(prefix="sitemapreader-scale-") as name:
         attempt = Attempt(storage, loaded, partition, Path(name))
-        if folders := asyncio.run(attempt.read()):
+        folders = asyncio.run(attempt.read())
+        if folders is not None:
             return attempt.commit(folders)
     return run_partition(output, run, partition)  # another attempt has committed
 
 
 class Attempt:
-    """An attempt at a partition, with the known state of its hosts.
+    """An attempt at a partition, with the earlier state of its hosts.
 
     Attributes:
-        due: hosts to read, those that took longest the last time first.
-        rows: the rows of the run before, by site.
+        due_sites: hosts to read; the ones that took longest the last time come first.
+        rows: the rows of the previous run, by site.
         memory: "none" if there was no state before, "kept", or why the old one could not be used.
     """
 
     def __init__(
         self, storage: Storage, run: ScaleRun, partition: int, folder: Path
     ) -> None:
-        """Write a trace of the attempt, and load the state; a damaged one is unknown."""
+        """Record the attempt, and load the state; a damaged state is ignored."""
         self._began = time.monotonic()
         self._storage = storage
         self._run = run
@@ -108,87 +107,126 @@ class Attempt:
         tries = f"{TRIES.format(run=run.folder)}/{PARTITION.format(partition)}"
         storage.create(f"{tries}/{self._token}", b"")
         self._is_isolated = len(storage.list(tries)) >= ISOLATE_FROM
-        rows = dict[str, Row]()
         self.memory = "none"
+        self.rows: dict[str, Row] = {}
         try:
-            if run.previous and (
-                before := load_commit(storage, run.previous, partition)
-            ):
-                rows = {row["site"]: row for row in before[1].to_pylist()}
-                if not run.full:
-                    name = {
-                        "run": run.previous,
-                        "partition": partition,
-                        "token": before[0].token,
-                    }
-                    storage.download(STATE.format(**name), folder / _PACKED)
-                    unpack_state(folder / _PACKED, folder / _STATE)
-                    self.memory = "kept"
+            self._load_previous()
         except (FileNotFoundError, OutputError) as error:
             self.memory = f"the earlier state cannot be used: {error}"
-        now = datetime.now(UTC)
         sites = read_partition_hosts(storage, run, partition)
-        # others left the list
-        self.rows = {site: rows[site] for site in sites if site in rows}
-        self.due = [site for site in sites if run.retry or is_due(rows.get(site), now)]
-        self.due.sort(
-            key=lambda site: -(rows[site]["seconds"] if site in rows else 0.0)
-        )
+        # the other hosts have left the list
+        self.rows = {site: self.rows[site] for site in sites if site in self.rows}
+        now = datetime.now(UTC)
+        self.due_sites = [
+            site for site in sites if run.retry or is_due(self.rows.get(site), now)
+        ]
+        self.due_sites.sort(key=self._get_seconds, reverse=True)
+
+    def _load_previous(self) -> None:
+        """Load the rows of the previous run, and its state unless it is to be forgotten."""
+        run = self._run
+        if run.previous is None:
+            return
+        commit = load_commit(self._storage, run.previous, self._partition)
+        if commit is None:
+            return
+        previous, rows = commit
+        self.rows = {row["site"]: row for row in rows.to_pylist()}
+        if not run.full:
+            path = STATE.format(
+                run=run.previous, partition=self._partition, token=previous.token
+            )
+            self._storage.download(path, self._folder / _PACKED)
+            unpack_state(self._folder / _PACKED, self._folder / _STATE)
+            self.memory = "kept"
+
+    def _get_seconds(self, site: str) -> float:
+        """Return the time that a host took in the previous run."""
+        if site not in self.rows:
+            return 0.0
+        return float(self.rows[site]["seconds"])
 
     async def read(self) -> list[Path] | None:
         """Read the due hosts; return the folders of their files.
 
-        `None` if another attempt has committed meanwhile.
+        `None` if another attempt has committed.
         """
-        options = self._run.options
-        if options.revisit is not None:
-            share = options.revisit * len({*self.due, *self.rows}) // self._run.hosts
-            is_known = (self._folder / _STATE).exists()
-            options = attrs.evolve(options, revisit=max(1, share) if is_known else None)
-        if self._is_isolated and self.due:
+        if self._is_isolated and self.due_sites:
             read = read_isolated
         else:
             read = read_hosts
-        reading = asyncio.create_task(read(self.due, self._folder, options))
-        look = partial(load_commit, self._storage, self._run.folder, self._partition)
-        while not (await asyncio.wait([reading], timeout=_COMMIT_CHECK_SECONDS))[0]:
-            if await asyncio.to_thread(look):
+        work = read(self.due_sites, self._folder, self._choose_options())
+        reading = asyncio.create_task(work)
+        folder = self._run.folder
+        while True:
+            done, _ = await asyncio.wait([reading], timeout=_COMMIT_CHECK_SECONDS)
+            if done:
+                return reading.result()
+            commit = await asyncio.to_thread(
+                load_commit, self._storage, folder, self._partition
+            )
+            if commit is not None:
                 return None  # the end of the event loop cancels the reading
-        return reading.result()
+
+    def _choose_options(self) -> ScaleOptions:
+        """Return the options of the run, with this partition's share of `revisit`."""
+        options = self._run.options
+        if options.revisit is None:
+            return options
+        revisit = None
+        if (self._folder / _STATE).exists():
+            hosts = len({*self.due_sites, *self.rows})
+            revisit = max(1, options.revisit * hosts // self._run.hosts)
+        return attrs.evolve(options, revisit=revisit)
 
     def commit(self, folders: list[Path]) -> Commit:
         """Upload the files, and commit them; return the commit that counts."""
-        rows = {site: row | {"read": False} for site, row in self.rows.items()}
-        now = datetime.now(UTC)
-        outcomes = (pq.read_table(each / _HOSTS).to_pylist() for each in folders)
-        for outcome in chain.from_iterable(outcomes):
-            before = self.rows.get(outcome["site"])
-            rows[outcome["site"]] = make_row(outcome, before, self._partition, now)
-        name = {
-            "run": self._run.folder,
-            "partition": self._partition,
-            "token": self._token,
-        }
-        own: dict[str, Path] = {}
-        if (state := self._folder / _STATE).exists():
-            own[STATE.format(**name)] = self._folder / _PACKED
-            pack_state(state, self._folder / _PACKED)
-        for number, part in enumerate(each / _URLS for each in folders):
-            if part.exists() and pq.read_metadata(part).num_rows:
-                own[URLS.format(**name, number=number)] = part
-        for path, local in own.items():
+        rows = self._make_rows(folders)
+        files = self._list_files(folders)
+        for path, local in files.items():
             self._storage.create(path, local)
-        mine = Commit(
+        commit = Commit(
             partition=self._partition,
             token=self._token,
             memory=self.memory,
             seconds=round(time.monotonic() - self._began, 3),
         )
-        table = pa.Table.from_pylist(list(rows.values()), STATUS_SCHEMA)
-        counts = create_commit(self._storage, self._run.folder, mine, table)
-        for path in own if counts.token != self._token else ():
-            self._storage.remove(path)
-        return counts
+        table = pa.Table.from_pylist(rows, STATUS_SCHEMA)
+        counted = create_commit(self._storage, self._run.folder, commit, table)
+        if counted.token != self._token:
+            for path in files:
+                self._storage.remove(path)
+        return counted
+
+    def _make_rows(self, folders: list[Path]) -> list[Row]:
+        """Return the rows of all hosts, with the outcomes of the hosts that were read."""
+        rows = {site: row | {"read": False} for site, row in self.rows.items()}
+        now = datetime.now(UTC)
+        for folder in folders:
+            for outcome in pq.read_table(folder / _HOSTS).to_pylist():
+                site = outcome["site"]
+                previous = self.rows.get(site)
+                rows[site] = make_row(outcome, previous, self._partition, now)
+        return list(rows.values())
+
+    def _list_files(self, folders: list[Path]) -> dict[str, Path]:
+        """Return the files to upload, by their paths in the output."""
+        name = {
+            "run": self._run.folder,
+            "partition": self._partition,
+            "token": self._token,
+        }
+        files: dict[str, Path] = {}
+        state = self._folder / _STATE
+        if state.exists():
+            packed = self._folder / _PACKED
+            pack_state(state, packed)
+            files[STATE.format(**name)] = packed
+        for number, folder in enumerate(folders):
+            part = folder / _URLS
+            if part.exists() and pq.read_metadata(part).num_rows:
+                files[URLS.format(**name, number=number)] = part
+        return files
 
 
 # -- when a host is read again
@@ -196,49 +234,56 @@ class Attempt:
 MAX_WAIT_DAYS = 32
 """The longest time until a host is due again, even if it asks for more or failed often."""
 NO_SITEMAP_DAYS = 30
+_SECONDS_PER_DAY = 24 * 3600
 _REFUSED_BY_OPTIONS = {
     code for code in IssueCode if code.startswith(("blocked-", "budget-", "too-large"))
 } - {IssueCode.BLOCKED_BY_SITE, IssueCode.BUDGET_SECONDS}
-"""Reasons that are no fault of a host, as the next run may have other options. Time is a fault."""
+"""Reasons that are not the host's fault: the next run may have other options."""
 
 
-def make_row(outcome: Row, before: Row | None, partition: int, now: datetime) -> Row:
+def make_row(outcome: Row, previous: Row | None, partition: int, now: datetime) -> Row:
     """Return the row of a host that was read: its outcome, and its history."""
-    if before and outcome["status"] == SiteStatus.UNCHANGED and not outcome["requests"]:
-        return (
-            before
-            | {name: outcome[name] for name in ("waiting", "due")}
-            | {"read": False}
-        )
     status = outcome["status"]
-    has_failed = (
-        status in ("failed", "error") and outcome["reason"] not in _REFUSED_BY_OPTIONS
-    )
-    if has_failed:
-        failures = (before["failures"] if before else 0) + 1
-    else:
-        failures = 0
-    asked = (outcome["retry_after"] or 0.0) / timedelta(days=1).total_seconds()
-    # the first may be a moment's: one run
-    failed = 2 ** (failures - 1) if failures > 1 else 0
-    days = min(
-        max(asked, failed, NO_SITEMAP_DAYS if status == "none" else 0), MAX_WAIT_DAYS
-    )
+    if previous is None:
+        previous = {"failures": 0, "last_ok": None}
+    elif status == SiteStatus.UNCHANGED and not outcome["requests"]:
+        return previous | {
+            "waiting": outcome["waiting"],
+            "due": outcome["due"],
+            "read": False,
+        }
+    failures = 0
+    if status in ("failed", "error") and outcome["reason"] not in _REFUSED_BY_OPTIONS:
+        failures = previous["failures"] + 1
+    last_ok = previous["last_ok"]
+    if status in ("complete", "unchanged"):
+        last_ok = now
+    not_before = None
+    if days := _count_days(outcome, failures):
+        not_before = now + timedelta(days)
     return outcome | {
         "partition": partition,
         "read": True,
         "read_at": now,
         "failures": failures,
-        "last_ok": now
-        if status in ("complete", "unchanged")
-        else before and before["last_ok"],
-        "not_before": now + timedelta(days) if days else None,
+        "last_ok": last_ok,
+        "not_before": not_before,
     }
 
 
-def is_due(before: Row | None, now: datetime) -> bool:
+def _count_days(outcome: Row, failures: int) -> float:
+    """Return how many days a host rests: 0 if it is read in the next run."""
+    days = (outcome["retry_after"] or 0.0) / _SECONDS_PER_DAY
+    if failures > 1:  # a first failure may be brief, so it is retried in the next run
+        days = max(days, 2 ** (failures - 1))
+    if outcome["status"] == "none":
+        days = max(days, NO_SITEMAP_DAYS)
+    return min(days, MAX_WAIT_DAYS)
+
+
+def is_due(row: Row | None, now: datetime) -> bool:
     """Return whether a host may be read again, by its last row."""
-    return before is None or before["not_before"] is None or before["not_before"] <= now
+    return row is None or row["not_before"] is None or row["not_before"] <= now
 
 
 # -- reading
@@ -247,9 +292,9 @@ _STATE = "state.db"
 _PACKED = "state.db.gz"
 _URLS = "urls.parquet"
 _HOSTS = "hosts.parquet"
-"""Files of a folder where hosts are read: what is known, rows of URLs, an outcome of each host."""
+"""Files of a folder where hosts are read: the state, rows of URLs, an outcome of each host."""
 _SILENT_SECONDS = 60.0
-"""Time that the event loop of a child may stand still."""
+"""Longest time that the event loop of a child may be blocked."""
 _BEAT_SECONDS = 1.0
 
 
@@ -279,45 +324,47 @@ async def read_hosts(
 async def read_isolated(
     sites: Sequence[str], folder: Path, options: ScaleOptions
 ) -> list[Path]:
-    """Read hosts in a child process; if it dies, each half in one of its own.
+    """Read hosts in a child process; if it dies, read each half in another child.
 
-    Each child has a folder in the folder, with a copy of its state: it may die. Raises
-    ChildProcessError if one died before it began to read, so that no host can be blamed.
+    Each child has a folder inside `folder`, with a copy of the state, because the child may die.
+    Raises ChildProcessError if a child dies before it begins to read, so that no host is to blame.
     """
-    own = Path(tempfile.mkdtemp(dir=folder))
+    child_folder = Path(tempfile.mkdtemp(dir=folder))
     state = folder / _STATE
     if state.exists():
-        shutil.copyfile(state, own / _STATE)
-    if await _read_in_child([os.getpid(), sites, str(own), options.to_json()]):
-        (own / _STATE).replace(state)
-        return [own]
-    shutil.rmtree(own)
-    if len(sites) == 1:
-        own = Path(tempfile.mkdtemp(dir=folder))
-        killer = attrs.asdict(
-            SiteOutcome(sites[0], SiteStatus.ERROR, "killed its process")
-        )
-        pq.write_table(pa.Table.from_pylist([killer], OUTCOME_SCHEMA), own / _HOSTS)
-        return [own]
-    middle = len(sites) // 2
-    found = await read_isolated(sites[:middle], folder, options)
-    return found + await read_isolated(sites[middle:], folder, options)
+        shutil.copyfile(state, child_folder / _STATE)
+    task = [os.getpid(), sites, str(child_folder), options.to_json()]
+    if await _read_in_child(task):
+        (child_folder / _STATE).replace(state)
+        return [child_folder]
+    shutil.rmtree(child_folder)
+    if len(sites) > 1:
+        middle = len(sites) // 2
+        folders = await read_isolated(sites[:middle], folder, options)
+        return folders + await read_isolated(sites[middle:], folder, options)
+    child_folder = Path(tempfile.mkdtemp(dir=folder))
+    outcome = SiteOutcome(sites[0], SiteStatus.ERROR, "killed its process")
+    table = pa.Table.from_pylist([attrs.asdict(outcome)], OUTCOME_SCHEMA)
+    pq.write_table(table, child_folder / _HOSTS)
+    return [child_folder]
 
 
 async def _read_in_child(task: object) -> bool:
-    """Run `main` in a child process; return whether it came to its end."""
+    """Run `main` in a child process; return whether it ended normally."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", f"from {__name__} import main; main()"),
+        sys.executable,
+        "-c",
+        f"from {__name__} import main; main()",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
     try:
-        begun, _ = await process.communicate(json.dumps(task).encode())
+        output, _ = await process.communicate(json.dumps(task).encode())
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    if not begun:
+    if not output:
         raise ChildProcessError("a process died before it read a host")
     return process.returncode == 0
 
@@ -325,23 +372,24 @@ async def _read_in_child(task: object) -> bool:
 def main() -> None:
     """Read the hosts of a task from standard input, as a child process.
 
-    It ends when its event loop stands still, and with its parent: nobody else would end it, and two
-    processes would read the same host.
+    The process exits when its event loop is blocked, or when its parent has exited: nobody else
+    would end it, and two processes would read the same host.
     """
     parent, sites, folder, options = json.load(sys.stdin)
     os.write(1, b"begun")
+    work = read_hosts(sites, Path(folder), ScaleOptions.from_json(options))
+    asyncio.run(_watch(work, parent))
 
-    async def read() -> None:
-        hosts = read_hosts(sites, Path(folder), ScaleOptions.from_json(options))
-        reading = asyncio.create_task(hosts)
-        while not reading.done():
-            if os.getppid() != parent:
-                os._exit(1)
-            faulthandler.dump_traceback_later(_SILENT_SECONDS, exit=True)
-            await asyncio.wait([reading], timeout=_BEAT_SECONDS)
-        reading.result()
 
-    asyncio.run(read())
+async def _watch(work: Coroutine[Any, Any, object], parent: int) -> None:
+    """Do the work of a child process; exit if its parent has exited, or if it is blocked."""
+    reading = asyncio.create_task(work)
+    while not reading.done():
+        if os.getppid() != parent:
+            os._exit(1)
+        faulthandler.dump_traceback_later(_SILENT_SECONDS, exit=True)
+        await asyncio.wait([reading], timeout=_BEAT_SECONDS)
+    reading.result()
 
 
 # -- packed states
@@ -352,23 +400,26 @@ _PARQUET_PIECE_BYTES = 1 << 20
 
 
 def pack_state(state: Path, packed: Path) -> None:
-    """Compress a state file, to a third, with a checksum."""
+    """Compress a state file to a third of its size, with a checksum."""
     with state.open("rb") as source, gzip.open(packed, "wb", compresslevel=1) as target:
         shutil.copyfileobj(source, target)
 
 
 def unpack_state(packed: Path, state: Path) -> None:
-    """Decompress a state file; raise OutputError, and leave none, for anything else."""
-    written = 0
+    """Decompress a state file; raise OutputError for a damaged one, and leave no file."""
+    size = 0
     fault = ""
     try:
         with gzip.open(packed) as source, state.open("wb") as target:
-            while written <= MAX_STATE_BYTES and (
-                piece := source.read(_PARQUET_PIECE_BYTES)
-            ):
-                written += target.write(piece)
+            while piece := source.read(_PARQUET_PIECE_BYTES):
+                size += target.write(piece)
+                if size > MAX_STATE_BYTES:
+                    break
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         fault = f"it is damaged: {error}"
-    if fault or not 0 < written <= MAX_STATE_BYTES:
+    else:
+        if not 0 < size <= MAX_STATE_BYTES:
+            fault = f"it unpacks to {size} bytes"
+    if fault:
         state.unlink()
-        raise OutputError(fault or f"it unpacks to {written} bytes")
+        raise OutputError(fault)

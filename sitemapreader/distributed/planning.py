@@ -28,24 +28,21 @@ if TYPE_CHECKING:
 
 HOSTS_PER_PARTITION = 2_000
 _FEWEST_HOSTS = 64
-"""Hosts of a partition in a small list, about: as many as one process reads at once."""
+"""Approximate hosts of a partition in a small list: one process reads this many at once."""
 _FEWEST_PARTITIONS = 16
-"""Partitions of a list that has the hosts for them, so that a few cores have something to do."""
+"""Partitions of a list that has enough hosts, so that a few cores have work."""
 MAX_PARTITIONS = 65_536
 LIST_FILES = 256
-"""Most files of a list; a worker reads one of them for each partition in it."""
+"""Largest number of files of a list; a worker reads one file for each partition in it."""
 _HOSTS_PIECE_BYTES = 65_536
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 
 
 def check_partitions(value: Any) -> int:
-    """Return a number of partitions; raise ValueError if that cannot be."""
-    if (
-        isinstance(value, int)
-        and 1 <= value <= MAX_PARTITIONS
-        and value.bit_count() == 1
-    ):
-        return value
+    """Return a valid number of partitions; raise ValueError for other values."""
+    is_power = isinstance(value, int) and value.bit_count() == 1
+    if is_power and 1 <= value <= MAX_PARTITIONS:
+        return int(value)
     raise ValueError(
         f"partitions must be a power of two up to {MAX_PARTITIONS}, got {value!r}"
     )
@@ -67,34 +64,41 @@ def choose_partition(hashed: str, partitions: int) -> int:
 
 def count_partitions(hosts: int) -> int:
     """Return how many partitions suit this many hosts: a power of two."""
-    few = min(hosts // _FEWEST_HOSTS, _FEWEST_PARTITIONS)
-    wanted = max(1, -(-hosts // HOSTS_PER_PARTITION), few)
-    return min(1 << (wanted - 1).bit_length(), MAX_PARTITIONS)
+    partitions = max(
+        1,
+        min(hosts // _FEWEST_HOSTS, _FEWEST_PARTITIONS),
+        -(-hosts // HOSTS_PER_PARTITION),
+    )
+    return min(1 << (partitions - 1).bit_length(), MAX_PARTITIONS)
 
 
 def write_list(
     storage: Storage, hosts: str | Path | Iterable[str], partitions: int | None
 ) -> dict[str, Any]:
     """Write a list of hosts by partition; return its fields of a `ScaleRun`."""
-    lines = _read_hosts(str(hosts)) if isinstance(hosts, (str, Path)) else hosts
+    if isinstance(hosts, (str, Path)):
+        lines: Iterable[str] = _read_hosts(str(hosts))
+    else:
+        lines = hosts
     with tempfile.TemporaryDirectory(prefix="sitemapreader-plan-") as folder:
         buckets = [Path(folder, f"{number:02x}") for number in range(LIST_FILES)]
-        found, total = _fill_buckets(_clean_hosts(lines), buckets)
-        if not found:
+        count, checksum = _fill_buckets(_clean_hosts(lines), buckets)
+        if not count:
             raise OutputError(
                 "the list of hosts is empty: write one host or URL a line"
             )
-        partitions = partitions or count_partitions(found)
-        listed = f"lists/{found}-{total % 2**64:016x}-{partitions}"
-        there = storage.list(listed)
-        files = min(partitions, LIST_FILES)
-        each = LIST_FILES // files
-        for number in range(files):
-            if (name := f"{number:02x}.gz") not in there:
-                pieces = (path.read_bytes() for path in buckets[number * each :][:each])
-                # gzip takes one file after the other as one
-                storage.create(f"{listed}/{name}", b"".join(pieces))
-    return {"listed": listed, "hosts": found, "partitions": partitions}
+        partitions = partitions or count_partitions(count)
+        listed = f"lists/{count}-{checksum % 2**64:016x}-{partitions}"
+        existing = storage.list(listed)
+        buckets_per_file = max(1, LIST_FILES // partitions)
+        for number, start in enumerate(range(0, LIST_FILES, buckets_per_file)):
+            name = f"{number:02x}.gz"
+            if name not in existing:
+                # gzip files, joined together, are one gzip file
+                part = buckets[start : start + buckets_per_file]
+                content = b"".join(path.read_bytes() for path in part)
+                storage.create(f"{listed}/{name}", content)
+    return {"listed": listed, "hosts": count, "partitions": partitions}
 
 
 def read_partition_hosts(storage: Storage, run: ScaleRun, partition: int) -> list[str]:
@@ -103,22 +107,22 @@ def read_partition_hosts(storage: Storage, run: ScaleRun, partition: int) -> lis
     path = f"{run.listed}/{partition * files // run.partitions:02x}.gz"
     try:
         lines = gzip.decompress(storage.read(path) or b"?").decode().splitlines()
-        pairs = (
-            (hashed, site) for hashed, site in (line.split("\t") for line in lines)
-        )
-        here = sorted(
-            p for p in pairs if choose_partition(p[0], run.partitions) == partition
-        )
+        sites: list[tuple[str, str]] = []
+        for line in lines:
+            hashed, site = line.split("\t")
+            if choose_partition(hashed, run.partitions) == partition:
+                sites.append((hashed, site))
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise OutputError(
             f"{storage.output}/{path} cannot be read ({error}): run the same again, or choose "
             "another output"
         ) from None
-    return list({url_key(make_url(site)): site for _, site in here}.values())
+    unique = {url_key(make_url(site)): site for _, site in sorted(sites)}
+    return list(unique.values())
 
 
 def make_url(host: str) -> str:
-    """Return the URL of a line of a list: https, unless it says something else."""
+    """Return the URL of a line of a list; a host without a scheme gets https."""
     if has_web_scheme(host):
         return host
     return f"https://{host}"
@@ -127,35 +131,39 @@ def make_url(host: str) -> str:
 def _read_hosts(path: str) -> Iterator[str]:
     try:
         with fsspec.open(path, "rb", compression="infer") as file:
-            yield from iterate_lines(
-                iter(partial(file.read, _HOSTS_PIECE_BYTES), b""), MAX_URL_CHARS + 1
-            )
-    except Exception as error:  # each decompressor has errors of its own
+            pieces = iter(partial(file.read, _HOSTS_PIECE_BYTES), b"")
+            yield from iterate_lines(pieces, MAX_URL_CHARS + 1)
+    except Exception as error:  # each decompressor has its own errors
         raise OutputError(f"{path} cannot be read to its end: {error}") from None
 
 
 def _clean_hosts(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
-        text = _COMMENT.sub("", " ".join(trim(line).split()))[: MAX_URL_CHARS + 1]
-        text = text.encode("utf-8", "replace").decode()
-        if text:
-            # A login would be written into the output, and its host has another name in outcomes.
-            yield SiteTask(text).outcome_name if "@" in text else text
+        text = _COMMENT.sub("", " ".join(trim(line).split()))
+        host = text[: MAX_URL_CHARS + 1].encode("utf-8", "replace").decode()
+        if "@" in host:
+            # A login would be written into the output, and outcomes name the host without it.
+            host = SiteTask(host).outcome_name
+        if host:
+            yield host
 
 
 def _fill_buckets(hosts: Iterable[str], buckets: list[Path]) -> tuple[int, int]:
-    """Write hosts into files by their hash; return their number and sum."""
-    found = total = 0
+    """Write hosts into files by their hash; return their number and a checksum."""
+    count = 0
+    checksum = 0
     with ExitStack() as stack:
         files = [
-            stack.enter_context(gzip.open(each, "wt", 1, "utf-8")) for each in buckets
+            stack.enter_context(gzip.open(path, "wt", 1, "utf-8")) for path in buckets
         ]
         for host in hosts:
-            hashed = hash_site(make_url(host))
-            files[choose_partition(hashed, LIST_FILES)].write(f"{hashed}\t{host}\n")
-            found = found + 1
-            total = total + int(_hash_text(url_key(make_url(host))), 16)
-    return found, total
+            url = make_url(host)
+            hashed = hash_site(url)
+            file = files[choose_partition(hashed, LIST_FILES)]
+            file.write(f"{hashed}\t{host}\n")
+            count += 1
+            checksum += int(_hash_text(url_key(url)), 16)
+    return count, checksum
 
 
 # -- runs
@@ -167,10 +175,10 @@ class ScaleRun:
 
     Attributes:
         folder: its folder in the output; ends with its number.
-        listed: the folder of its list, named by what that holds, so that it is written once.
+        listed: the folder of its list, named by a hash of the hosts, so that it is written once.
         hosts: how many lines the list has.
         partitions: how many partitions the output has.
-        options: how they are read.
+        options: how hosts are read.
         full: whether it forgets the state: every URL is read and delivered again.
         retry: whether it reads hosts that are not due yet, because they failed.
     """
@@ -209,13 +217,13 @@ def begin_run(
 ) -> ScaleRun:
     """Return the run that is not finished, or begin the next one.
 
-    Workers that call this at the same time get the same run. One that is not finished continues as
-    it began: the other arguments are for a new one.
+    Workers that call this at the same time get the same run. An unfinished run continues with the
+    arguments with which it began.
 
     Args:
         output: a folder, or a URL that fsspec knows.
         hosts: hosts or URLs, or a file of them, one a line, with `#` comments; any URL that fsspec
-            opens, compressed or not. One that is named twice is read once. Logins are left out.
+            opens, compressed or not. A host that is named twice is read once. Logins are removed.
             `None` for the list of the run before.
         options: how hosts are read.
         partitions: a power of two; by default about one for 2,000 hosts. The first run fixes it,
@@ -229,18 +237,20 @@ def begin_run(
     """
     storage = Storage(output)
     last = find_last(storage)
-    fixed = last.partitions if last else partitions
-    if partitions is not None and check_partitions(partitions) != fixed:
-        raise OutputError(
-            f"{storage.output} has {fixed} partitions, which cannot be changed: leave "
-            "`partitions` out, or choose another output"
-        )
+    if partitions is not None:
+        check_partitions(partitions)
+    if last is not None:
+        if partitions not in {None, last.partitions}:
+            raise OutputError(
+                f"{storage.output} has {last.partitions} partitions, which cannot be changed: "
+                "leave `partitions` out, or choose another output"
+            )
+        partitions = last.partitions
     if hosts is not None:
-        listed = write_list(storage, hosts, fixed)
+        listed = write_list(storage, hosts, partitions)
     elif last:
-        listed = {
-            name: getattr(last, name) for name in ("listed", "hosts", "partitions")
-        }
+        names = ("listed", "hosts", "partitions")
+        listed = {name: getattr(last, name) for name in names}
     else:
         raise OutputError(f"{storage.output} has no list of hosts yet: name one")
     if last and storage.read(SUCCESS.format(run=last.folder)) is None:
@@ -250,9 +260,12 @@ def begin_run(
                 "finish it first, without a list, then pass the new list"
             )
         return last
-    folder = RUN.format(last.number + 1 if last else 1)
+    number = 1
+    if last is not None:
+        number = last.number + 1
+    folder = RUN.format(number)
     content = listed | {"full": full, "retry": retry, "options": options.to_json()}
-    # another worker may be first
+    # another worker may create the file first
     storage.create(f"{folder}/run.json", json.dumps(content, indent=1).encode())
     return load_run(storage, folder)
 
@@ -260,17 +273,22 @@ def begin_run(
 def find_last(storage: Storage) -> ScaleRun | None:
     """Return the last run that has begun; `None` if there is none."""
     numbers = sorted(int(name) for name in storage.list("runs") if name.isdecimal())
-    # The folder of one that is beginning may be there before its file is.
-    begun = (_find_run(storage, RUN.format(number)) for number in reversed(numbers))
-    return next(filter(None, begun), None)
+    # The folder of a run may exist before its file does.
+    for number in reversed(numbers):
+        run = _find_run(storage, RUN.format(number))
+        if run is not None:
+            return run
+    return None
 
 
 def _find_run(storage: Storage, folder: str) -> ScaleRun | None:
-    def make(said: dict[str, Any]) -> ScaleRun:
-        options = ScaleOptions.from_json(said.pop("options"))
-        return ScaleRun(folder=folder, options=options, **said)
+    return storage.load(f"{folder}/run.json", partial(_make_run, folder))
 
-    return storage.load(f"{folder}/run.json", make)
+
+def _make_run(folder: str, content: dict[str, Any]) -> ScaleRun:
+    """Return a run from the JSON of its file."""
+    options = ScaleOptions.from_json(content.pop("options"))
+    return ScaleRun(folder=folder, options=options, **content)
 
 
 def load_run(storage: Storage, folder: str) -> ScaleRun:

@@ -1,7 +1,7 @@
 """The commits of the partitions of a run, and their sums.
 
-A partition may be attempted several times. Its status file is created only once, and says which
-attempt counts: what no status file names does not exist.
+A partition may be attempted several times. Its status file is created only once, and names the
+attempt that counts. A file that no status file names does not belong to the output.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ STATUS_SCHEMA = pa.schema(
         pa.field("not_before", _TIME_COLUMN),
     ]
 )
-"""`read` tells whether this run read the host, or carries its row over because it was not due."""
+"""`read` is False if the host was not due, so that its row is from an earlier run."""
 _COMMIT_KEY = b"sitemapreader.commit"
 """Key in the metadata of a status file, whose value is the commit as JSON."""
 _ATTEMPT_FILES = re.compile(
@@ -92,28 +92,31 @@ class Totals:
 
     def count(self, commit: Commit) -> Totals:
         """Return the sums including one more commit."""
-        sums = {
-            name: getattr(self, name) + value for name, value in commit.sums.items()
-        }
+        sums = {}
+        for name, value in commit.sums.items():
+            sums[name] = getattr(self, name) + value
         return attrs.evolve(self, **sums)
 
 
 def _add_up(rows: pa.Table) -> dict[str, Any]:
     """Return the sums of `Totals` over the rows of a partition."""
-    read = rows.filter(rows["read"])
-    names = {"urls": "entries", "unlisted": "unlisted", "gone": "gone"}
+    read_rows = rows.filter(rows["read"])
     now = datetime.now(UTC)
+    due_dates = filter(None, rows["not_before"].to_pylist())
     return {
-        name: pc.sum(read[column]).as_py() or 0 for name, column in names.items()
-    } | {
         "committed": 1,
         "hosts": len(rows),
+        "urls": _add_up_column(read_rows["entries"]),
+        "unlisted": _add_up_column(read_rows["unlisted"]),
+        "gone": _add_up_column(read_rows["gone"]),
         "statuses": Counter(rows["status"].to_pylist()),
         "reasons": Counter(filter(None, rows["reason"].to_pylist())),
-        "put_off": sum(
-            each is not None and each > now for each in rows["not_before"].to_pylist()
-        ),
+        "put_off": sum(due_date > now for due_date in due_dates),
     }
+
+
+def _add_up_column(values: pa.ChunkedArray) -> int:
+    return pc.sum(values).as_py() or 0
 
 
 @attrs.frozen(kw_only=True)
@@ -124,13 +127,13 @@ class Commit:
         partition: its number.
         token: of the attempt; a part of the names of its files.
         memory: "none" if there was no state before, "kept", or why the old one could not be used.
-        seconds: how long it took.
-        sums: what `Totals` counts of it.
+        seconds: how long the attempt took.
+        sums: its part of the sums of `Totals`.
     """
 
     partition: int
-    # SECURITY: others may be able to write the storage. The names of files follow from this, so
-    # that nothing else is read, or removed.
+    # SECURITY: others may be able to write to the storage. File names are made from this token, so
+    # no other file is read or removed.
     token: str = attrs.field(validator=matches_re(r"[0-9a-f]{16}"))
     memory: str
     seconds: float = attrs.field(validator=instance_of(float))
@@ -141,13 +144,14 @@ def create_commit(storage: Storage, run: str, commit: Commit, rows: pa.Table) ->
     """Commit an attempt, with the rows of its hosts; return the commit that counts."""
     path = STATUS.format(run=run, partition=commit.partition)
     file = io.BytesIO()
-    said = {_COMMIT_KEY: json.dumps(attrs.asdict(commit))}
-    pq.write_table(rows.replace_schema_metadata(said), file, compression="zstd")
+    metadata = {_COMMIT_KEY: json.dumps(attrs.asdict(commit))}
+    pq.write_table(rows.replace_schema_metadata(metadata), file, compression="zstd")
     storage.create(path, file.getvalue())
-    done = load_commit(storage, run, commit.partition)  # it may be ours: see `create`
-    if done is None:
+    # The file may be ours or that of another attempt: see `Storage.create`.
+    counted = load_commit(storage, run, commit.partition)
+    if counted is None:
         raise OSError(f"{storage.output}/{path} has disappeared")
-    return done[0]
+    return counted[0]
 
 
 def load_commit(
@@ -163,12 +167,13 @@ def load_commit(
         return None
     try:
         file = pq.ParquetFile(io.BytesIO(content))
-        # In this thread: one of Arrow's that lets the content go while Python ends aborts it.
-        rows = (
-            file.read(use_threads=False).select(STATUS_SCHEMA.names).cast(STATUS_SCHEMA)
-        )
-        said = json.loads(file.schema_arrow.metadata[_COMMIT_KEY])
-        return Commit(**said | {"partition": partition, "sums": _add_up(rows)}), rows
+        # Without threads, because a thread of Arrow that frees the content while Python exits
+        # aborts the process.
+        table = file.read(use_threads=False)
+        rows = table.select(STATUS_SCHEMA.names).cast(STATUS_SCHEMA)
+        fields = json.loads(file.schema_arrow.metadata[_COMMIT_KEY])
+        fields |= {"partition": partition, "sums": _add_up(rows)}
+        return Commit(**fields), rows
     except (OSError, pa.ArrowException, LookupError, TypeError, ValueError) as error:
         raise OutputError(
             f"{storage.output}/{path} is damaged ({error}): remove it, and run the same command "
@@ -179,28 +184,33 @@ def load_commit(
 def _list_committed(storage: Storage, run: ScaleRun) -> list[int]:
     names = set(storage.list(f"{run.folder}/status"))
     return [
-        each
-        for each in range(run.partitions)
-        if f"{PARTITION.format(each)}.parquet" in names
+        partition
+        for partition in range(run.partitions)
+        if f"{PARTITION.format(partition)}.parquet" in names
     ]
 
 
 def find_missing(output: str, run: ScaleRun) -> list[int]:
     """Return the partitions that are not committed, the slowest of the last run first."""
-    # A slow one that begins last keeps a whole cluster waiting: a daily run took twice as long.
+    # A slow partition that begins last keeps a whole cluster waiting: a daily run took twice as
+    # long.
     storage = Storage(output)
     missing = set(range(run.partitions)).difference(_list_committed(storage, run))
     path = SUCCESS.format(run=run.previous)
-    slowest = storage.load(path, lambda said: [int(n) for n in said["slowest"]]) or []
-    order = {partition: place for place, partition in enumerate(slowest)}
-    return sorted(missing, key=lambda each: order.get(each, each))
+    slowest = storage.load(path, _parse_slowest) or []
+    ranks = {partition: rank for rank, partition in enumerate(slowest)}
+    return sorted(missing, key=lambda partition: ranks.get(partition, partition))
+
+
+def _parse_slowest(content: Any) -> list[int]:
+    return [int(partition) for partition in content["slowest"]]
 
 
 def finish(output: str, run: ScaleRun) -> Totals:
     """Finish a run whose partitions are all committed; return its sums.
 
-    Files of attempts that do not count are removed, and the states that this run has replaced. Safe
-    to repeat, and to call from several processes.
+    Files of other attempts are removed, and the states that this run has replaced. The call may be
+    repeated, and made by several processes.
 
     Raises OutputError if a partition is not committed, or if another run has followed.
     """
@@ -245,8 +255,9 @@ def iterate_statuses(output: str) -> Iterator[Row]:
     storage = Storage(output)
     run = _load_last(storage)
     for partition in range(run.partitions):
-        if found := load_commit(storage, run.folder, partition):
-            yield from found[1].to_pylist()
+        if commit := load_commit(storage, run.folder, partition):
+            _, rows = commit
+            yield from rows.to_pylist()
 
 
 def _load_last(storage: Storage) -> ScaleRun:
@@ -258,17 +269,18 @@ def _load_last(storage: Storage) -> ScaleRun:
 
 def _load_commits(storage: Storage, run: ScaleRun) -> list[Commit]:
     load = partial(load_commit, storage, run.folder)
-    with ThreadPoolExecutor(32) as pool:  # an object store answers slowly
-        return [
-            found[0] for found in pool.map(load, _list_committed(storage, run)) if found
-        ]
+    with ThreadPoolExecutor(32) as pool:  # an object store responds slowly
+        commits = pool.map(load, _list_committed(storage, run))
+        return [commit for commit, _ in filter(None, commits)]
 
 
 def _remove_uncommitted(storage: Storage, run: ScaleRun, tokens: set[str]) -> None:
-    """Remove files of attempts that do not count, and the states before."""
-    folders = [f"{run.folder}/{kind}" for kind in ("urls", "status", "state")]
-    for folder in folders + [f"{run.previous}/state"] * bool(run.previous):
+    """Remove files of uncommitted attempts, and the states of the previous run."""
+    folders = [f"{run.folder}/{name}" for name in ("urls", "status", "state")]
+    if run.previous:
+        folders.append(f"{run.previous}/state")
+    for folder in folders:
         for name in storage.list(folder):
-            found = _ATTEMPT_FILES.fullmatch(name)
-            if found and (found["is_part"] or found["token"] not in {None, *tokens}):
+            match = _ATTEMPT_FILES.fullmatch(name)
+            if match and (match["is_part"] or match["token"] not in {None, *tokens}):
                 storage.remove(f"{folder}/{name}")

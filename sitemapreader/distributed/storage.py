@@ -15,7 +15,6 @@ Files are created, never replaced: several processes may write one at once.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import secrets
@@ -32,7 +31,7 @@ from sitemapreader._types.errors import SitemapReaderError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-T = TypeVar("T")
+Content = TypeVar("Content")
 
 RUN = "runs/{:04}"
 SUCCESS = "{run}/_SUCCESS.json"
@@ -45,7 +44,7 @@ STATE = "{run}/state/p-{partition:05}-{token}.db.gz"
 
 
 class OutputError(SitemapReaderError):
-    """An output that cannot be used: the message says what to do."""
+    """An output that cannot be used; the message has the remedy."""
 
 
 class Storage:
@@ -55,21 +54,24 @@ class Storage:
     which is OSError in the common cases.
 
     Attributes:
-        output: its URL, or its absolute path: workers begin in other folders.
+        output: its URL, or its absolute path, because workers have other working folders.
     """
 
     def __init__(self, output: str) -> None:
         self._files, root = fsspec.core.url_to_fs(output, use_listings_cache=False)
         self._root = root.rstrip("/")
-        self._is_local: bool = isinstance(self._files, LocalFileSystem)
-        self.output = self._root if self._is_local else output
+        self._is_local = isinstance(self._files, LocalFileSystem)
+        self.output = output
+        if self._is_local:
+            self.output = self._root
 
     def create(self, path: str, data: bytes | Path) -> None:
         """Write bytes or a local file, unless the name exists.
 
-        On a disk it is linked to its name when all of it is there. S3 and other object stores
-        refuse the second of two such requests (`If-None-Match: *`). Whose file it is only reading
-        it tells: a request whose answer was lost is repeated, and refused by what it has made.
+        On a disk the file is linked to its name when it is complete. S3 and other object stores
+        refuse the second of two such requests (`If-None-Match: *`). Read the file to see who made
+        it: if the response to a request is lost, the request is repeated, and then refused because
+        of the file that it has created itself.
         """
         full = f"{self._root}/{path}"
         with suppress(FileExistsError):
@@ -90,7 +92,7 @@ class Storage:
             return bytes(self._files.cat_file(f"{self._root}/{path}"))
         return None
 
-    def load(self, path: str, make: Callable[[Any], T]) -> T | None:
+    def load(self, path: str, make: Callable[[Any], Content]) -> Content | None:
         """Parse a JSON file with a function; return `None` if there is none.
 
         Raises OutputError: the file is damaged.
@@ -116,11 +118,11 @@ class Storage:
         """Return the sorted names in a folder."""
         full = f"{self._root}/{folder}"
         try:
-            found = self._files.ls(full, detail=False)
+            paths = self._files.ls(full, detail=False)
         except FileNotFoundError:
             return []
-        names = (name.rstrip("/") for name in found)
-        return sorted(name.rpartition("/")[2] for name in names if name != full)
+        paths = [path.rstrip("/") for path in paths]
+        return sorted(path.rpartition("/")[2] for path in paths if path != full)
 
     def remove(self, path: str) -> None:
         """Remove a file, if it exists."""
@@ -130,13 +132,14 @@ class Storage:
 
 def _create_local(path: Path, data: bytes | Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
-    source = io.BytesIO(data) if isinstance(data, bytes) else data.open("rb")
+    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with source, aside.open("wb") as file:
-            shutil.copyfileobj(source, file)
-            file.flush()
-            os.fsync(file.fileno())  # a commit must not outlive what it names
-        os.link(aside, path)
+        if isinstance(data, bytes):
+            part.write_bytes(data)
+        else:
+            shutil.copyfile(data, part)
+        with part.open("r+b") as file:
+            os.fsync(file.fileno())  # a commit must not outlive the files that it names
+        os.link(part, path)
     finally:
-        aside.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
