@@ -19,7 +19,7 @@ from sitemapreader._walk.context import (
     WalkContext,
     borrow_fetcher,
 )
-from sitemapreader._walk.memory import NoMemory, WalkEnd
+from sitemapreader._walk.memory import NoMemory
 from sitemapreader._walk.parts import build_parts
 from sitemapreader._walk.report import Report
 from sitemapreader._walk.runner import WalkRunner
@@ -277,14 +277,7 @@ class Walk(TaskStream[Batch]):
         if context.budget.exhausted is IssueCode.BUDGET_URLS:
             await memory.stop()
             return
-        end = WalkEnd(
-            complete=report.complete,
-            listed=runner.frontier.list_wanted(),
-            knows_all=runner.knows_all(),
-            is_cut=context.budget.exhausted is not None,
-            names_none=runner.names_none(),
-        )
-        if (found := await memory.finish(end)) is not None:
+        if (found := await memory.finish(runner.ending.describe())) is not None:
             report.unlisted = found.unlisted
             report.waiting = found.waiting
             report.left = found.left

@@ -1,0 +1,166 @@
+"""The end of a walk: the outcomes of unread sitemaps, and how much of the site is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sitemapreader._types.issues import IssueCode, make_issue
+from sitemapreader._types.outcomes import (
+    LEFT_EARLY,
+    Role,
+    Status,
+    inflect,
+    make_document,
+)
+from sitemapreader._types.urls import host_of
+from sitemapreader._walk.memory import WalkEnd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sitemapreader._types.outcomes import Document
+    from sitemapreader._walk.parts import WalkParts
+
+_HIDES_SITEMAPS = frozenset(
+    {
+        IssueCode.BLOCKED_BY_SITE,
+        IssueCode.HOST_DOWN,
+        IssueCode.HOST_REFUSES,
+        IssueCode.LOGIN_REQUIRED,
+        IssueCode.ROBOTS_NOT_TEXT,
+        IssueCode.ROBOTS_TOO_LARGE,
+        IssueCode.ROBOTS_UNREACHABLE,
+    }
+)
+"""Issues after which a site may have sitemaps that were not found."""
+_BUDGETS = frozenset(
+    {IssueCode.BUDGET_BYTES, IssueCode.BUDGET_DOCUMENTS, IssueCode.BUDGET_SECONDS}
+)
+"""Reasons for which a search ends early. Known sitemaps may be left for the next walk."""
+
+
+class WalkEnding:
+    """The end of one walk."""
+
+    def __init__(self, walk: WalkParts) -> None:
+        self._site = walk.config.site
+        self._context = walk.context
+        self._report = walk.context.report
+        self._frontier = walk.frontier
+        self._outcomes = self._end_skipped()
+
+    async def run(self) -> None:
+        """Report the unread sitemaps, and give each sitemap without an outcome its own."""
+        await self._report_unread()
+        await self._report_other_site()
+        for _ in self._outcomes:
+            await self._context.loop_share.yield_if_due()
+
+    def finish(self) -> None:
+        """Give the missing outcomes, where the walk was left early."""
+        for _ in self._outcomes:
+            pass
+
+    def describe(self) -> WalkEnd:
+        """Return what the memory of walks needs to know about the end."""
+        return WalkEnd(
+            complete=self._report.complete,
+            listed=self._frontier.list_wanted(),
+            knows_all=self._knows_all(),
+            is_cut=self._context.budget.exhausted is not None,
+            names_none=self._names_none(),
+        )
+
+    def _knows_all(self) -> bool:
+        """Return whether the frontier has all sitemaps that no index lists."""
+        return self._was_searched() and not self._report.counts[IssueCode.NO_SITEMAP]
+
+    def _names_none(self) -> bool:
+        """Return whether all that could name a sitemap was read, and no sitemap was found."""
+        return self._was_searched() and self._report.counts[IssueCode.NO_SITEMAP] > 0
+
+    def _was_searched(self) -> bool:
+        report = self._report
+        # Where the caller names the sitemaps, robots.txt has only its rules.
+        if self._site:
+            is_told = set()
+        else:
+            is_told = {IssueCode.ROBOTS_UNREACHABLE}
+        return (
+            not self._frontier.skipped.unnamed.total()
+            and not self._is_search_cut()
+            and not any(report.counts[code] for code in _HIDES_SITEMAPS - is_told)
+            and not any(map(_hides_sitemaps, report.documents))
+        )
+
+    def _is_search_cut(self) -> bool:
+        """Return whether the budget ended before all guesses were tried."""
+        skipped = self._frontier.skipped.named.values()
+        return any(
+            entry.via.is_guess and reason in _BUDGETS for entry, reason in skipped
+        )
+
+    async def _report_unread(self) -> None:
+        """Report the sitemaps that were not read because of a budget or their host."""
+        left: dict[str, list[str]] = {}
+        for entry, reason in self._frontier.skipped.named.values():
+            left.setdefault(reason, []).append(entry.loc)
+            await self._context.loop_share.yield_if_due()
+        for code in (
+            IssueCode.BUDGET_DOCUMENTS,
+            IssueCode.BUDGET_MEMORY,
+            IssueCode.BUDGET_BYTES,
+            IssueCode.BUDGET_SECONDS,
+            IssueCode.BUDGET_URLS,
+            IssueCode.HOST_REFUSES,
+            IssueCode.HOST_DOWN,
+        ):
+            urls = left.get(code, [])
+            if number := len(urls) + self._frontier.skipped.unnamed[code]:
+                first = urls[0] if urls else None
+                why = self._context.breaker.find_reason(first or "")[1]
+                what = f"{inflect(number, 'sitemaps')} skipped"
+                if why:
+                    what = f"{what} ({why})"
+                said = f"{number} {what}: {' '.join(urls[:3])}"
+                await self._context.report_issue(
+                    make_issue(code, url=first, value=said)
+                )
+
+    async def _report_other_site(self) -> None:
+        """Report that all URLs are on one other host: a copy may name the original."""
+        report = self._report
+        site = self._site
+        asked = (
+            each.final_url for each in report.documents if each.role is not Role.SITEMAP
+        )
+        # where it has moved
+        homes = {host_of(url or "").removeprefix("www.") for url in asked}
+        for plain, host in report.tally.hosts.items():
+            if report.tally.home and plain not in homes:
+                said = f"all URLs are on {host}"
+                await self._context.report_issue(
+                    make_issue(IssueCode.OTHER_SITE, site, value=said)
+                )
+
+    def _end_skipped(self) -> Iterator[None]:
+        """Give each sitemap that was not fetched its outcome, one a step."""
+        report = self._report
+        self._frontier.end(LEFT_EARLY)
+        for key, (entry, reason) in self._frontier.skipped.named.items():
+            document = self._frontier.skipped.asked.get(key) or make_document(entry)
+            report.end_document(document, Status.SKIPPED, reason)
+            yield
+        for reason, number in self._frontier.skipped.unnamed.items():
+            report.count_skipped(reason, number)
+        report.announce_outcomes()
+
+
+def _hides_sitemaps(document: Document) -> bool:
+    """Return whether a robots.txt or start page that may name sitemaps was not read."""
+    if document.role is Role.SITEMAP or document.via is None:
+        return False
+    if document.status is Status.SKIPPED:
+        return document.reason in _BUDGETS
+    is_lost = document.status in (Status.FAILED, Status.PARTIAL)
+    return is_lost and document.http_status not in (404, 410)
