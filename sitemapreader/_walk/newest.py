@@ -73,29 +73,74 @@ class Newest:
     report: Report
 
 
-class _Search:
-    """The newest entries so far, and the gate that decides by them which sitemaps are read."""
+class _NewestEntries:
+    """The newest entries so far, each URL once."""
 
-    def __init__(self, number: int, documents: int) -> None:
+    def __init__(self, number: int) -> None:
         self.best: list[UrlEntry] = []
-        self.documents = self.undated = self.future = 0
-        self.walk: Walk
-        self._number = number
-        self._most = documents
-        self._horizon = datetime.now(UTC) + TOLERANCE
-        self._floor: datetime | None = None
+        self.undated = 0
+        self.future = 0
+        self.floor: datetime | None = None
         """The date of the last one of the requested number."""
-        self._bound: datetime | None = None
-        """No URL of the sitemap that is read is newer, if its index is right."""
-        self._is_exceeded = self._has_skipped = False
-        self._unread: list[datetime | None] = []
+        self._number = number
+        self._horizon = datetime.now(UTC) + TOLERANCE
         self._began = datetime.now(UTC) - _WRITING_TIME
 
-    async def gate(self, entry: SitemapEntry) -> str:
+    def add(self, entry: UrlEntry) -> None:
+        """Compare an entry with the newest."""
+        date = entry.date
+        if date is None:
+            self.undated += 1
+        elif date > self._horizon:
+            self.future += 1
+        elif self.floor is None or date > self.floor:
+            self.best.append(entry)
+            if len(self.best) > self._number + _SPARE:
+                self.sort()
+
+    def sort(self) -> None:
+        """Keep the newest."""
+        ranked = sorted(self.best, key=attrgetter("date"), reverse=True)
+        newest: dict[str, UrlEntry] = {}
+        for entry in ranked:
+            newest.setdefault(url_key(entry.loc), entry)
+        self.best = list(newest.values())[: max(self._number, _LEAST_URLS)]
+        if len(self.best) >= self._number:
+            self.floor = self.best[self._number - 1].date
+
+    def find_doubt(self) -> str:
+        """Return why their dates prove nothing, or ""."""
+        if self.future:
+            return "future-lastmods"
+        if self.floor is None:
+            return "undated-urls" if self.undated else ""
+        dates = [entry.date for entry in self.best if entry.date is not None]
+        if len(dates) >= _LEAST_URLS and dates[0] - dates[-1] <= _WRITING_TIME:
+            return "equal-lastmods"
+        if self.floor >= self._began:
+            return "now-lastmods"
+        return ""
+
+
+class _NewestGate:
+    """The gate that decides by the newest entries which sitemaps are read."""
+
+    def __init__(self, newest: _NewestEntries, documents: int) -> None:
+        self.documents = 0
+        self._newest = newest
+        self._most = documents
+        self._bound: datetime | None = None
+        """No URL of the sitemap that is read is newer, if its index is right."""
+        self._is_exceeded = False
+        self._has_skipped = False
+        self._unread: list[datetime | None] = []
+
+    async def check(self, entry: SitemapEntry) -> str:
         """Return why a sitemap is not read, or ""."""
-        self.sort()
+        self._newest.sort()
+        floor = self._newest.floor
         bound = latest_moment(entry.lastmod, entry.lastmod_text or "")
-        is_older = bound is not None and self._floor is not None and bound < self._floor
+        is_older = bound is not None and floor is not None and bound < floor
         if is_older and not self._is_exceeded:
             self._has_skipped = True
             return NOT_NEWER
@@ -107,56 +152,22 @@ class _Search:
         self._bound = bound
         return ""
 
-    def add(self, entry: UrlEntry) -> None:
-        """Compare an entry with the newest."""
-        date = entry.date
-        self.compare(date)
-        if date is None:
-            self.undated += 1
-        elif date > self._horizon:
-            self.future += 1
-        elif self._floor is None or date > self._floor:
-            self.best.append(entry)
-            if len(self.best) > self._number + _SPARE:
-                self.sort()
-
     def compare(self, date: datetime | None) -> None:
         """Compare the dates in a sitemap or a nested index with the date given for it."""
         if date is not None and self._bound is not None and date > self._bound:
             self._is_exceeded = True
 
-    def sort(self) -> None:
-        """Keep the newest, each URL once."""
-        ranked = sorted(self.best, key=attrgetter("date"), reverse=True)
-        newest: dict[str, UrlEntry] = {}
-        for entry in ranked:
-            newest.setdefault(url_key(entry.loc), entry)
-        self.best = list(newest.values())[: max(self._number, _LEAST_URLS)]
-        if len(self.best) >= self._number:
-            self._floor = self.best[self._number - 1].date
-
-    def find_doubt(self, report: Report) -> str:
-        """Return why it is not proven that these are the newest, or ""."""
-        if self._is_exceeded and (self._has_skipped or self._unread):
+    def find_doubt(self) -> str:
+        """Return why a sitemap that was not read may have newer URLs, or ""."""
+        unread = self._unread
+        if self._is_exceeded and (self._has_skipped or unread):
             return "dates-exceeded"
-        if None in self._unread:
+        if None in unread:
             return "undated-sitemaps"
-        if self._unread:
-            is_one = len(self._unread) > 1 and len(set(self._unread)) == 1
-            if is_one:
-                return "equal-dates"
+        if len(unread) > 1 and len(set(unread)) == 1:
+            return "equal-dates"
+        if unread:
             return "documents-limit"
-        if not report.complete:
-            return report.outcome.reason or "incomplete"
-        if self.future:
-            return "future-lastmods"
-        if self._floor is None:
-            return "undated-urls" if self.undated else ""
-        dates = [entry.date for entry in self.best if entry.date is not None]
-        if len(dates) >= _LEAST_URLS and dates[0] - dates[-1] <= _WRITING_TIME:
-            return "equal-lastmods"
-        if self._floor >= self._began:
-            return "now-lastmods"
         return ""
 
 
@@ -192,25 +203,30 @@ async def newest(
     refuse_unknown("newest", arguments, known | {"number", "documents"})
     for name, value in (("number", number), ("documents", documents)):
         check_count(name, value)
-    search = _Search(number, documents)
-    config = make_config(site, order="newest", gate=search.gate, **arguments)
+    best = _NewestEntries(number)
+    gate = _NewestGate(best, documents)
+    config = make_config(site, order="newest", gate=gate.check, **arguments)
     config = attrs.evolve(config, options=attrs.evolve(config.options, concurrency=1))
-    async with Walk(config) as search.walk:
-        async for event in search.walk.events():
+    async with Walk(config) as walk:
+        async for event in walk.events():
             if isinstance(event, UrlEntry):
-                search.add(event)
+                gate.compare(event.date)
+                best.add(event)
             elif isinstance(event, SitemapEntry):
-                search.compare(event.lastmod)
-    search.sort()
-    report = search.walk.report
-    doubt = search.find_doubt(report)
+                gate.compare(event.lastmod)
+    best.sort()
+    report = walk.report
+    doubt = gate.find_doubt()
+    if not doubt and not report.complete:
+        doubt = report.outcome.reason or "incomplete"
+    doubt = doubt or best.find_doubt()
     return Newest(
-        entries=tuple(search.best[:number]),
+        entries=tuple(best.best[:number]),
         proven=not doubt,
         reason=doubt,
-        documents=search.documents,
-        undated=search.undated,
-        future=search.future,
+        documents=gate.documents,
+        undated=best.undated,
+        future=best.future,
         report=report,
     )
 
