@@ -1,9 +1,9 @@
 """The type and the encoding of a document, and its transcoding to UTF-8.
 
-Order: byte order mark, valid UTF-8, HTTP charset, XML declaration (RFC 7303, section 3, but for the
-second step). Servers name a charset by a file's name or by habit, and generators copy declarations;
-text in another encoding is hardly ever valid UTF-8. The readers get UTF-8 only, so no parser needs
-to be trusted with another encoding.
+Order: byte order mark, valid UTF-8, HTTP charset, XML declaration (RFC 7303, section 3, except for
+the second step). Valid UTF-8 comes before the names because servers name a charset by a file's name
+or by habit, and generators copy declarations, while text in another encoding is hardly ever valid
+UTF-8. The readers get UTF-8 only, so no parser has to decode another encoding.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 UTF8 = "utf-8"
 _BOMS = {
     codecs.BOM_UTF8: UTF8,
-    # "" means unsupported. UTF-32 stands before UTF-16, whose mark begins the mark of UTF-32.
+    # "" means unsupported. UTF-32 comes before UTF-16, because its mark begins with that of UTF-16.
     codecs.BOM_UTF32_LE: "",
     codecs.BOM_UTF32_BE: "",
     codecs.BOM_UTF16_LE: "utf-16-le",
@@ -44,7 +44,8 @@ _META = re.compile(
     re.IGNORECASE,
 )
 """The `<meta>` of a page, and not of a feed, whose texts may hold one."""
-_DECLARATION_BYTES = 1_024  # where HTML requires its own, too
+_DECLARATION_BYTES = 1_024
+"""The bytes that may hold a declaration; HTML has the same rule for its own."""
 
 # SECURITY: some of Python's codecs are not character encodings (zlib, base64), and some hide
 # markup from a scan of bytes (utf-7). So a name must be an alias of one of these. GB 2312 and GBK
@@ -73,8 +74,8 @@ _CODECS = {
 }
 """Name of an encoding, in lower case and with single marks -> the codec that reads it.
 
-SECURITY: not by `codecs.lookup`, for strangers choose the names. It caches every name that it was
-ever asked for, so a crawler would grow, and it tries to import a module of that name.
+SECURITY: `codecs.lookup` is not used, because strangers choose the names. It caches every name, so
+the memory of a crawler would grow, and it tries to import a module of that name.
 """
 
 _OTHER_THAN_ASCII = re.compile(
@@ -94,11 +95,11 @@ class IssueSink(Protocol):
         """Append an Issue to `events` the first time only."""
 
 
-_ENOUGH_BYTES = 64
-"""Bytes behind the first of each character that prove UTF-8. By chance a character of the Chinese
-encodings is valid UTF-8 in one case of five, and 64 of them never are."""
-_MOST_HELD_BYTES = 262_144
-"""Bytes that wait for the proof; behind them, what was valid so far is taken for UTF-8."""
+_PROVING_BYTES = 64
+"""Continuation bytes of characters that prove UTF-8. In Chinese encodings one character of five is
+valid UTF-8 by chance, but 64 of them never are."""
+_MAX_HELD_BYTES = 262_144
+"""Bytes that may wait for the proof; if all of them are valid, they are UTF-8."""
 
 
 @attrs.define
@@ -106,28 +107,28 @@ class Transcoder:
     """Incremental transcoder of a document from any encoding to UTF-8.
 
     A sequence that does not decode becomes U+FFFD, with one Issue for the document. UTF-8 passes
-    unchanged: the reader repairs a bad sequence in its record, whose line and URL it can name.
+    unchanged: the reader repairs a bad sequence in its record, so it can name the line and URL.
 
-    Where another encoding is named, bytes beyond ASCII wait until they prove to be UTF-8 or not.
+    If another encoding is named, bytes beyond ASCII wait until they prove to be UTF-8 or not.
     """
 
     _decoder: codecs.IncrementalDecoder | None
     """The decoder of another encoding; `None` as long as the document may be UTF-8."""
     _stats: IssueSink
-    _named: str | None = None
+    _other_codec: str | None = None
     """The codec of the other encoding, until the bytes prove that they are UTF-8."""
-    _name: str | None = None
+    _other_name: str | None = None
     """The name of the other encoding, as written."""
-    _disproved: str | None = None
-    """The name of UTF-8 that stood before the other's."""
+    _utf8_name: str | None = None
+    """The name of UTF-8, as written, if it came before the name of the other encoding."""
     _held: bytes = b""
-    """The bytes that wait; half a character at least."""
+    """The waiting bytes: half a character, or all that are in doubt."""
     _evidence: int = 0
-    """Bytes of valid UTF-8 that were passed on, as `_ENOUGH_BYTES` counts them."""
+    """Continuation bytes of valid UTF-8 that were passed on."""
 
     def feed(self, events: list[Event], data: bytes, *, final: bool = False) -> bytes:
         """Return `data` in UTF-8; half a character, or bytes still in doubt, wait."""
-        if self._named is not None:
+        if self._other_codec is not None:
             data = self._prove(events, data, final=final)
         if self._decoder is None:
             return data
@@ -142,7 +143,7 @@ class Transcoder:
         return bool(self._held)
 
     def _prove(self, events: list[Event], data: bytes, *, final: bool) -> bytes:
-        """Return the bytes to be passed on; choose the encoding if they prove it."""
+        """Return the bytes to pass on; choose the encoding if they prove it."""
         data = self._held + data
         self._held = b""
         if data.isascii():
@@ -150,24 +151,25 @@ class Transcoder:
         try:
             text, size = codecs.utf_8_decode(data, "strict", final)
         except UnicodeDecodeError:
-            self._decoder = codecs.getincrementaldecoder(self._named or UTF8)("replace")
-            self._named = None
-            if self._disproved:
+            self._decoder = _make_decoder(self._other_codec or UTF8)
+            self._other_codec = None
+            if self._utf8_name:
                 self._stats.add_issue_once(
-                    events, IssueCode.ENCODING, value=self._disproved
+                    events, IssueCode.ENCODING, value=self._utf8_name
                 )
             return data
-        found = size - len(text)
-        is_proved = self._evidence + found >= _ENOUGH_BYTES
-        is_undecided = not self._evidence and len(data) < _MOST_HELD_BYTES
-        if not (is_proved or final) and is_undecided:
+        evidence = self._evidence + size - len(text)
+        is_decided = final or evidence >= _PROVING_BYTES
+        if not is_decided and not self._evidence and len(data) < _MAX_HELD_BYTES:
             self._held = data
             return b""
-        self._evidence += found
-        if not self._disproved:  # else the first name, which counts, is right
-            self._stats.add_issue_once(events, IssueCode.ENCODING, value=self._name)
-        if is_proved or final:
-            self._named = None
+        self._evidence = evidence
+        if not self._utf8_name:  # otherwise the first name, which counts, is right
+            self._stats.add_issue_once(
+                events, IssueCode.ENCODING, value=self._other_name
+            )
+        if is_decided:
+            self._other_codec = None
             return data
         self._held = data[size:]
         return data[:size]
@@ -182,56 +184,51 @@ def start_transcoder(
     an encoding that is not supported.
     """
     names = [name for name in (charset, _declaration(first)) if name and name.strip()]
-    found = _BOM.match(first)
-    mark = found[0] if found else b""
-    codec = _BOMS.get(mark)
-    if codec == UTF8:
-        stats.add_issue_once(events, IssueCode.LEADING_BYTES, value="\ufeff")
-    if codec is None and (start := _UTF16_START.match(first)):
-        codec = "utf-16-be" if start[1] else "utf-16-le"
-    if codec is None:
-        return _start_by_names(events, stats, first, names)
-    if not codec:
-        said = names[0] if names else first[:4].hex(" ")
-        stats.add_issue_once(events, IssueCode.ENCODING_UNSUPPORTED, value=said)
-        return None
-    if codec == UTF8:
-        decoder = None
-    else:
-        decoder = codecs.getincrementaldecoder(codec)("replace")
-    return Transcoder(decoder, stats), first[len(mark) :]
+    if match := _BOM.match(first):
+        mark = match[0]
+        codec = _BOMS[mark]
+        data = first[len(mark) :]
+        if codec == UTF8:
+            stats.add_issue_once(events, IssueCode.LEADING_BYTES, value="\ufeff")
+            return Transcoder(None, stats), data
+        if not codec:
+            encoding = next(iter(names), first[:4].hex(" "))
+            stats.add_issue_once(events, IssueCode.ENCODING_UNSUPPORTED, value=encoding)
+            return None
+        return Transcoder(_make_decoder(codec), stats), data
+    if match := _UTF16_START.match(first):
+        codec = "utf-16-be" if match[1] else "utf-16-le"
+        return Transcoder(_make_decoder(codec), stats), first
+    return _start_by_names(events, stats, first, names)
+
+
+def _make_decoder(codec: str) -> codecs.IncrementalDecoder:
+    return codecs.getincrementaldecoder(codec)("replace")
 
 
 def _start_by_names(
     events: list[Event], stats: IssueSink, first: bytes, names: list[str]
 ) -> tuple[Transcoder, bytes] | None:
     """Choose the encoding of a document without a mark; see `start_transcoder`."""
-    codecs_named = list(map(_codec, names))
-    possible = [
-        (codec, name)
-        for codec, name in zip(codecs_named, names, strict=True)
-        if codec and _fits(codec, first)
-    ]
-    if (
-        not possible
-        and any(map(_hides_ascii, names))
-        and not _is_utf8_beyond_ascii(first)
-    ):
+    supported = {name: codec for name in names if (codec := _codec(name))}
+    possible = {name: codec for name, codec in supported.items() if _fits(codec, first)}
+    hides_ascii = not possible and any(map(_hides_ascii, names))
+    if hides_ascii and not _is_utf8_beyond_ascii(first):
         stats.add_issue_once(events, IssueCode.ENCODING_UNSUPPORTED, value=names[0])
         return None
-    known = [codec for codec in codecs_named if codec]
-    if (names and not known) or (
-        known and (not possible or possible[0][0] != known[0])
-    ):
+    best = next(iter(possible.values()), None)
+    if names and (best is None or best != next(iter(supported.values()))):
         stats.add_issue_once(events, IssueCode.ENCODING, value=names[0])
-    codec, name = next((each for each in possible if each[0] != UTF8), (None, None))
-    if codec is None:
-        return Transcoder(None, stats), first
-    # bytes of ASCII are not ASCII there
-    if codec.startswith("utf-16") or codec == "iso2022_jp":
-        return Transcoder(codecs.getincrementaldecoder(codec)("replace"), stats), first
-    disproved = names[0] if possible[0][0] == UTF8 else None
-    return Transcoder(None, stats, codec, name, disproved), first
+    utf8_name = None
+    if best == UTF8:
+        utf8_name = names[0]
+    for name, codec in possible.items():
+        if codec.startswith("utf-16") or codec == "iso2022_jp":
+            # bytes of ASCII are not ASCII in these encodings
+            return Transcoder(_make_decoder(codec), stats), first
+        if codec != UTF8:
+            return Transcoder(None, stats, codec, name, utf8_name), first
+    return Transcoder(None, stats), first
 
 
 def _fits(codec: str, first: bytes) -> bool:
@@ -255,15 +252,15 @@ def _is_utf8_beyond_ascii(first: bytes) -> bool:
 
 
 def _hides_ascii(name: str) -> bool:
-    """Return whether an encoding that is not supported may use bytes of ASCII otherwise."""
-    return (
-        _codec(name) is None and _OTHER_THAN_ASCII.match(_plain_name(name)) is not None
-    )
+    """Return whether ASCII bytes may mean something else in an unsupported encoding."""
+    if _codec(name) is not None:
+        return False
+    return _OTHER_THAN_ASCII.match(_plain_name(name)) is not None
 
 
 def _plain_name(name: str) -> str:
     """Return a name of an encoding in lower case, with single marks."""
-    # a letter that is none: damage
+    # characters beyond ASCII are damage
     letters = name.lower().encode("ascii", "ignore").decode()
     return _MARKS_IN_NAMES.sub("_", letters).strip("_")
 
@@ -274,19 +271,21 @@ def _codec(name: str) -> str | None:
 
 
 def _declaration(first: bytes) -> str | None:
-    # A text sitemap has no declaration, even where a URL in it holds one.
+    """Return the encoding that an XML declaration or the `<meta>` of a page names."""
+    # A text sitemap has no declaration, even if a URL contains the text of one.
     if begins_as_url(first[:_DECLARATION_BYTES].lstrip()):
         return None
-    # Searched, not matched: warnings of a script may stand before the declaration.
+    # Searched, not matched, because warnings of a script may precede the declaration.
     if match := _DECLARATION.search(first, 0, _DECLARATION_BYTES):
         return match[1].decode("latin-1")
-    match = _META.match(first, 0, _DECLARATION_BYTES)
-    name = match[1].decode("latin-1") if match else ""
-    # of a page's name that is unknown, HTML makes nothing
-    return name if _codec(name) else None
+    if match := _META.match(first, 0, _DECLARATION_BYTES):
+        name = match[1].decode("latin-1")
+        if _codec(name):  # HTML ignores unknown names
+            return name
+    return None
 
 
-# -- what a Content-Type says
+# -- the Content-Type header
 
 _CHARSET = re.compile(
     r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.ASCII | re.IGNORECASE
@@ -301,4 +300,6 @@ def media_type_of(content_type: str) -> str:
 def charset_of(headers: Mapping[str, str]) -> str | None:
     """Return the charset of a Content-Type header, if it has one."""
     match = _CHARSET.search(headers.get("content-type", "")[:256])
-    return match[1] if match else None
+    if match is None:
+        return None
+    return match[1]

@@ -1,8 +1,8 @@
 """The lines of a text: of text sitemaps, robots.txt, and lists of sites or URLs.
 
-A line ends with a line feed, a carriage return, or both, and with nothing else that Unicode has.
-Blanks and invisible characters at its ends are no part of it: files that were joined have a byte
-order mark in the middle, and editors leave characters without a width.
+A line ends with a line feed, a carriage return, or both; other line ends of Unicode do not count.
+Blanks and invisible characters at both ends are removed, because joined files have a byte order
+mark in the middle, and editors leave characters without a width.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def read_line_ends(text: str) -> str:
 
 
 def split_lines(text: str) -> list[str]:
-    """Return the lines of a text, trimmed; behind a last line end there is no line."""
+    """Return the lines of a text, trimmed; no line follows the last line end."""
     lines = list(map(str.strip, read_line_ends(text).removesuffix("\n").split("\n")))
     if text.isascii() or "".join(lines).isprintable():  # a test of all at once is cheap
         return lines
@@ -38,11 +38,12 @@ def split_lines(text: str) -> list[str]:
 class LineReader:
     """Incremental reader of lines in UTF-8 or UTF-16: bytes in, trimmed lines out.
 
-    UTF-16 is known by its mark, or by the NUL in its first character: PowerShell's `>` writes it.
+    UTF-16, which PowerShell's `>` writes, is detected by its mark, or by the NUL in its first
+    character.
 
     Args:
         max_chars: the length to which a longer line is cut.
-        errors: what is done with bytes that do not decode, as in `bytes.decode`.
+        errors: the treatment of bytes that do not decode, as in `bytes.decode`.
     """
 
     def __init__(self, max_chars: int, errors: str = "replace") -> None:
@@ -50,7 +51,7 @@ class LineReader:
         self._errors = errors
         self._first = b""
         self._decoder: codecs.IncrementalDecoder | None = None
-        self._rest = ""
+        self._unfinished = ""
 
     def feed(self, data: bytes, *, final: bool = False) -> list[str]:
         """Read the next bytes, perhaps the last; return the lines that are complete."""
@@ -58,21 +59,20 @@ class LineReader:
             self._first += data
             if len(self._first) < _FIRST_BYTES and not final:
                 return []
-            self._decoder = codecs.getincrementaldecoder(_detect(self._first))(
-                self._errors
-            )
+            make_decoder = codecs.getincrementaldecoder(_detect(self._first))
+            self._decoder = make_decoder(self._errors)
             data = self._first
             self._first = b""
-        text = self._rest + self._decoder.decode(data, final)
+        text = self._unfinished + self._decoder.decode(data, final)
         # A final "\r" waits for the next bytes: it may be the first half of "\r\n".
         if final:
             end = len(text)
         else:
             end = max(text.rfind("\n"), text.rfind("\r", 0, -1)) + 1
-        self._rest = _cut(text[end:], self._max_chars)
-        if end:
-            return [line[: self._max_chars] for line in split_lines(text[:end])]
-        return []
+        self._unfinished = _cut(text[end:], self._max_chars)
+        if not end:
+            return []
+        return [line[: self._max_chars] for line in split_lines(text[:end])]
 
 
 def iterate_lines(
@@ -94,8 +94,10 @@ def _detect(first: bytes) -> str:
     return _UTF16_MARKS.get(start, "utf-8")
 
 
-def _cut(rest: str, max_chars: int) -> str:
-    """Return the beginning of a line whose end has not come, and whether a CR may end it."""
-    if len(rest) <= max_chars:
-        return rest
-    return rest[:max_chars] + "\r" * rest.endswith("\r")
+def _cut(line: str, max_chars: int) -> str:
+    """Cut an unfinished line, but keep a final CR, which may end it."""
+    if len(line) <= max_chars:
+        return line
+    if line.endswith("\r"):
+        return line[:max_chars] + "\r"
+    return line[:max_chars]
