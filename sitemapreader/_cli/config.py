@@ -17,6 +17,7 @@ from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._walk.config import SharedArguments, WalkConfig
 from sitemapreader._walk.context import UrlAllowance
 from sitemapreader.fetch.client import Trust
+from sitemapreader.fetch.proxies import Proxies
 from sitemapreader.output import FILE_FORMATS, FORMATS, SUFFIXES, open_output
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ def _make_options(given: dict[str, Any]) -> FetchOptions:
         for name in ("connect_seconds", "idle_seconds"):
             values[name] = min(seconds, getattr(FetchOptions(), name))
     Trust(values.get("allow_networks", ()))  # raises ValueError if one is not a network
+    Proxies(values.get("proxy")).check()
     values["identity"] = _load_identity(given)
     headers = dict(given.get("header_lines", ()))
     if user := given.get("user"):

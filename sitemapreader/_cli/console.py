@@ -141,7 +141,9 @@ class Console:
 
 def describe_issue(issue: Issue, others: str = "") -> str:
     """Return the message of an Issue, with the URL and the text that it is about."""
-    about = " ".join(part for part in (issue.url, issue.value) if part)
+    about = " ".join(
+        part for part in (issue.url, name_options(issue.value or "")) if part
+    )
     meaning, advice = (
         name_options(text) for text in (issue.code.meaning, issue.code.advice)
     )

@@ -407,8 +407,9 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "give up after SECONDS without the whole document, or without its first byte "
                f"(default: {_FETCH.total_seconds:g} and {_FETCH.headers_seconds:g})", "",
                ("headers_seconds", "total_seconds"), **_DURATION),
-        Option("-x --proxy", f"{_NETWORK} scale", "send requests through the HTTP proxy at URL; "
-               "the environment is not read",
+        Option("-x --proxy", f"{_NETWORK} scale", "send requests through the HTTP proxy at URL, "
+               "or through the ones that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name if URL is the "
+               "word environment",
                metavar="URL", type=parse_proxy),
         Option("-A --user-agent", f"{_NETWORK} scale mcp",
                "send the User-Agent NAME, and obey the robots.txt rules for it; "

@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
+from sitemapreader._types.options import PROXIES_OF_ENVIRONMENT
 from sitemapreader._types.patterns import compile_pattern
 
 if TYPE_CHECKING:
@@ -141,7 +142,9 @@ def parse_pair(text: str) -> tuple[str, str]:
 
 def parse_proxy(text: str) -> str:
     """Parse the URL of a proxy; without a scheme it means http, as in curl."""
-    return text if "://" in text else f"http://{text}"
+    if text == PROXIES_OF_ENVIRONMENT or "://" in text:
+        return text
+    return f"http://{text}"
 
 
 def parse_base_url(text: str) -> str:

@@ -96,10 +96,17 @@ class FetchError(SitemapReaderError):
         self.retry_after_seconds = retry_after_seconds
         self.tries = 1
         self.redirects: tuple[Redirect, ...] = ()
+        super().__init__(self._describe())
+
+    def _describe(self) -> str:
         said = f" ({self.detail})" if self.detail else ""
-        super().__init__(
-            f"{excerpt(url, MAX_NAME)}: {code.meaning}{said}: {code.advice}"
-        )
+        name = excerpt(self.url, MAX_NAME)
+        return f"{name}: {self.code.meaning}{said}: {self.code.advice}"
+
+    def add_detail(self, text: str) -> None:
+        """Say more about the cause."""
+        self.detail = "; ".join(filter(None, (self.detail, text)))
+        self.args = (self._describe(),)
 
     @property
     def cause(self) -> str:

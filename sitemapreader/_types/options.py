@@ -156,11 +156,21 @@ _NOT_IN_HEADERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 """RFC 9110, section 5.5; a line feed would begin another header."""
 
 
+PROXIES_OF_ENVIRONMENT = "environment"
+"""Value of `FetchOptions.proxy`: use the proxies that the environment names."""
+
+
+def is_proxy(value: str) -> bool:
+    """Return whether a text is the URL of an HTTP proxy."""
+    return _PROXY.fullmatch(value) is not None
+
+
 def _proxy(_: object, field: attrs.Attribute[str | None], value: str | None) -> None:
     # which may have a password in it
-    if value is not None and not _PROXY.fullmatch(value):
+    if value not in (None, PROXIES_OF_ENVIRONMENT) and not is_proxy(str(value)):
         raise ValueError(
-            f"`{field.name}` must be the URL of an HTTP proxy, such as 'http://proxy.example:3128'"
+            f"`{field.name}` must be the URL of an HTTP proxy, such as "
+            f"'http://proxy.example:3128', or {PROXIES_OF_ENVIRONMENT!r}"
         )
 
 
@@ -216,7 +226,8 @@ class FetchOptions:
     identity: Identity | None = attrs.field(default=None, validator=_identity)
     """Signs each https request, so that sites can verify who sent it."""
     proxy: str | None = attrs.field(default=None, validator=_proxy)
-    """URL of an HTTP proxy. It resolves names itself, so addresses are not checked behind it."""
+    """URL of an HTTP proxy. It resolves names itself, so addresses are not checked behind it. With
+    "environment" the variables HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY choose it."""
     # time
     connect_seconds: float = _limit(10)
     """One attempt to connect; a part of `headers_seconds`."""

@@ -19,6 +19,7 @@ from sitemapreader.fetch.hooks import (
 )
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
+from sitemapreader.fetch.proxies import Proxies
 
 __all__ = [
     "Fetcher",
@@ -29,6 +30,7 @@ __all__ = [
     "HttpFetcher",
     "MakesClients",
     "MemoryFetcher",
+    "Proxies",
     "Response",
     "SetsCrawlDelay",
     "StoredResponse",

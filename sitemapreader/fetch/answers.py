@@ -147,7 +147,7 @@ class HttpResponse:
         self.headers = answer.fields
         self.issues, self.redirects = chain.issues, tuple(chain.redirects)
         self.is_permanent = chain.is_permanent
-        if self._options.proxy:
+        if answer.route.answers is None:
             self.address = ""
         else:
             self.address = answer.address

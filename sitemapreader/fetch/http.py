@@ -239,6 +239,10 @@ class WalkClient(Client, MakesClients):
         return Exchange(self._http, url, self._trust, how, self, self._hosts).open()
 
 
+_NO_WAY = (IssueCode.DNS, IssueCode.CONNECT, IssueCode.TIMEOUT)
+"""Causes that a proxy may help against."""
+
+
 @attrs.define(eq=False)
 class Exchange:
     """The requests for one document: redirects, retries, slots."""
@@ -310,6 +314,10 @@ class Exchange:
         except FetchError as error:
             error.url = chain.find_name(error.url)
             error.redirects = tuple(chain.redirects)
+            if error.code in _NO_WAY:
+                error.add_detail(
+                    self._fetcher.session.proxies.describe_unused(chain.place.url)
+                )
             raise
 
     async def _follow(self, chain: RedirectChain) -> HttpResponse:

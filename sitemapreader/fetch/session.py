@@ -24,6 +24,7 @@ from sitemapreader.fetch.connections import (
     OneAnswer,
     Route,
 )
+from sitemapreader.fetch.proxies import Proxies
 from sitemapreader.fetch.urls import read_headers
 
 if TYPE_CHECKING:
@@ -197,9 +198,14 @@ class HttpSession:
     _keepalive_seconds: float
     _max_bytes_around: int
     """Bytes around the body of one answer, before it is given up."""
+    proxies: Proxies = attrs.field(init=False)
     _session: aiohttp.ClientSession | None = None
     _is_closed: bool = False
     _loop: asyncio.AbstractEventLoop | None = None
+
+    def __attrs_post_init__(self) -> None:
+        self.proxies = Proxies(self._options.proxy)
+        self.proxies.check()
 
     def check(self) -> None:
         """Raise RuntimeError if it is closed, or belongs to another event loop."""
@@ -227,7 +233,7 @@ class HttpSession:
 
         A proxy resolves names itself.
         """
-        if self._options.proxy is not None:
+        if self.proxies.find(target.url) is not None:
             return Route(target, trust)
         try:
             answers = await self.connector.look_up(
@@ -259,7 +265,7 @@ class HttpSession:
                 response = await self._open().get(
                     route.target.url,
                     headers=headers,
-                    proxy=self._options.proxy,
+                    proxy=self.proxies.find(route.target.url),
                     allow_redirects=False,
                     trace_request_ctx=route,  # for the connector
                 )

@@ -25,6 +25,7 @@ from urllib.parse import quote, unquote
 
 import aiohttp
 import attrs
+from yarl import URL
 
 from sitemapreader import (
     FetchError,
@@ -34,7 +35,7 @@ from sitemapreader import (
     State,
     walk,
 )
-from sitemapreader.fetch import read_body
+from sitemapreader.fetch import Proxies, read_body
 from sitemapreader.urls import host_of, origin_of, site_of, url_key
 
 if TYPE_CHECKING:
@@ -375,7 +376,7 @@ async def submit_changes(
         session = aiohttp.ClientSession(
             timeout=aiohttp.ClientTimeout(total=60),
             headers={"User-Agent": options.user_agent},
-            proxy=options.proxy,
+            proxy=Proxies(options.proxy).find(URL(endpoint)),
         )
         async with HttpFetcher(options) as fetcher, session:
             fetcher.trust(site)

@@ -10,11 +10,14 @@ import threading
 from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
 
+from sitemapreader import FetchError, FetchOptions, HttpFetcher
 from tests.support.commands import allow, run, running, serving, urlset
+from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -239,6 +242,80 @@ def test_a_proxy_that_wants_a_login(scheme: str) -> None:
     assert " error login-required: " in error
     assert "for a proxy in the proxy's URL" in error
     assert "407 Who Are You" in error
+
+
+VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+
+
+@pytest.fixture
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.mark.usefixtures("no_proxies")
+def test_a_proxy_of_the_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A site that is out of reach may be behind a proxy, which is not used without a word."""
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:s3cr3t@127.0.0.1:9")
+    said = "HTTPS_PROXY is set and not used: write --proxy environment"
+    for host in ("nowhere.invalid", "127.0.0.1:9"):
+        assert said in run(f"https://{host}/").stderr
+    assert "s3cr3t" not in run("https://nowhere.invalid/", "-v").stderr
+    with pytest.raises(FetchError, match='not used: write `proxy="environment"`'):
+        asyncio.run(_open("https://nowhere.invalid/"))
+    for url in ("http://nowhere.invalid/", "https://us.invalid/"):
+        monkeypatch.setenv("NO_PROXY", "us.invalid")
+        assert "PROXY" not in run(url).stderr
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    assert "ALL_PROXY is set and not used" in run("http://nowhere.invalid/").stderr
+
+
+async def _open(url: str) -> None:
+    async with HttpFetcher() as fetcher, fetcher.open(url):
+        pass
+
+
+@pytest.mark.usefixtures("no_proxies")
+@for_each("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+def test_proxies_of_the_environment(name: str) -> None:
+    """They are used where the option says so, and not for the names in NO_PROXY."""
+    with (
+        proxying() as (proxy, address),
+        serving(Watch().answer) as (url,),
+        pytest.MonkeyPatch.context() as environment,
+    ):
+        environment.setenv(name, address)
+        environment.setenv("NO_PROXY", "127.0.0.1")
+        there = run("http://shop.example/", "-x", "environment")
+        here = run(url, "-x", "environment")
+        unused = run(url)
+    assert (there.returncode, len(there.stdout.split())) == (0, URLS)
+    assert (here.returncode, unused.returncode) == (0, 0)
+    assert {urlsplit(each.split()[1]).hostname for each in proxy.asked} == {
+        "shop.example"
+    }
+
+
+@pytest.mark.usefixtures("no_proxies")
+@for_each(
+    "value", ["socks5://127.0.0.1:9", "ftp://a.example", "http://", "a b", "http://a/b"]
+)
+def test_wrong_proxies(value: str) -> None:
+    """They are refused before anything is fetched; the value may hold a password."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("HTTPS_PROXY", value)
+        done = run("https://a.example/", "-x", "environment")
+        with pytest.raises(ValueError, match="HTTPS_PROXY in the environment must be"):
+            HttpFetcher(FetchOptions(proxy="environment"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        "HTTPS_PROXY in the environment must be the URL of an HTTP proxy" in done.stderr
+    )
+    option = run("https://a.example/", "-x", value)
+    assert option.returncode == 2
+    assert "--proxy must be the URL of an HTTP proxy" in option.stderr
+    assert value not in (done.stderr + option.stderr).replace("http://proxy", "")
 
 
 def test_delay_and_concurrency() -> None:
