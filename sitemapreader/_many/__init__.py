@@ -20,7 +20,7 @@ from sitemapreader._types.options import SITE_SECONDS
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.config import SharedArguments, refuse_unknown
 from sitemapreader._walk.context import UrlAllowance
-from sitemapreader._walk.stream import View
+from sitemapreader._walk.stream import StreamNames, View
 from sitemapreader.changes.schedule import HOUR
 
 if TYPE_CHECKING:
@@ -213,9 +213,7 @@ class Watch(SiteRun):
     `batches` gives them by site.
     """
 
-    noun = "watch"
-    maker = "watch(...)"
-    loop = "changes: async for entry in changes"
+    names = StreamNames("watch", "watch(...)", "changes: async for entry in changes")
 
     def __init__(
         self,

@@ -42,7 +42,14 @@ from sitemapreader._walk.config import (
 )
 from sitemapreader._walk.context import UrlAllowance, borrow_fetcher
 from sitemapreader._walk.filters import SeenKeys
-from sitemapreader._walk.stream import Channel, Loop, TaskStream, View, view_records
+from sitemapreader._walk.stream import (
+    Channel,
+    Loop,
+    StreamNames,
+    TaskStream,
+    View,
+    view_records,
+)
 from sitemapreader._walk.walks import BUFFERED_EVENTS, Walk
 from sitemapreader.changes import open_state
 
@@ -167,9 +174,9 @@ class SiteRun(TaskStream[SiteBatch]):
         running: the sites that are walked now.
     """
 
-    noun = "run"
-    maker = "walk_many(...)"
-    loop = "run: async for site, entries in run.batches()"
+    names = StreamNames(
+        "run", "walk_many(...)", "run: async for site, entries in run.batches()"
+    )
 
     def __init__(
         self,
@@ -251,8 +258,8 @@ class SiteRun(TaskStream[SiteBatch]):
     async def _acknowledge(self) -> None:
         if self._is_heard:  # they were given to whoever listens
             self.outcomes.clear()
-        if self._last is not None:
-            self._last.handled.set()
+        if self.reader.last is not None:
+            self.reader.last.handled.set()
 
     # -- the task's side
 
@@ -448,7 +455,7 @@ class SiteRun(TaskStream[SiteBatch]):
         """Record the outcome of a site, and report it to the caller."""
         for listen in self._listeners:
             listen(outcome)
-        if self._view is None or not self._is_heard:
+        if self.reader.view is None or not self._is_heard:
             self.outcomes.append(outcome)
 
     @property

@@ -147,6 +147,63 @@ def view_records(
 # -- streams
 
 
+class BatchReader(Generic[B]):
+    """The place of the consumer in a channel.
+
+    What was read and not looped over stays here, and not in a loop. So a loop has nothing to lose
+    when it is left, cancelled or forgotten, and another one of its kind continues.
+
+    Attributes:
+        items: the items that were read, for the loop.
+        view: the kind of loop; `None` before the first.
+        last: the batch that was read last.
+    """
+
+    def __init__(self, channel: Channel[B], *, gathers: bool) -> None:
+        self.items: Iterator[Any] = iter(())
+        self.view: View[B, Any] | None = None
+        self.last: B | None = None
+        self._channel = channel
+        # Whether the consumer may take several batches before it handles the first: a state must
+        # not see them acknowledged early.
+        self._gathers = gathers
+        self._waiting: list[B] = []
+
+    async def read(self, acknowledge: Callable[[], Awaitable[None]]) -> bool:
+        """Add the items of the next batches; return False at the end of the channel.
+
+        `acknowledge` is awaited before each batch.
+        """
+        view = self.view
+        assert view is not None  # noqa: S101 (a loop has chosen it)
+        while sum(map(len, self._waiting)) < (view.rows if self._gathers else 1):
+            await acknowledge()
+            self.last = await self._channel.get()
+            if self.last is None:
+                break
+            self._waiting.append(self.last)
+        batches = self._waiting
+        self._waiting = []
+        if batches:  # what another task has begun meanwhile comes first
+            self.items = chain(self.items, view.read(batches))
+        return bool(batches)
+
+
+@attrs.frozen
+class StreamNames:
+    """The names of a stream in error messages.
+
+    Attributes:
+        noun: of the stream, such as "walk".
+        maker: the call that makes one.
+        loop: a loop over it.
+    """
+
+    noun: str
+    maker: str
+    loop: str
+
+
 class TaskStream(Generic[B]):
     """The batches that a task makes for one consumer: under `Walk` and `SiteRun`.
 
@@ -155,38 +212,30 @@ class TaskStream(Generic[B]):
     than the channel has room. Leaving the context, early or not, ends the task.
     """
 
-    noun: ClassVar = "walk"
-    maker: ClassVar = "walk(...)"
-    loop: ClassVar = "entries: async for entry in entries"
-    """Name of the loop, for error messages."""
-
-    # What was read and not looped over stays here, and not in a loop: so a loop has nothing to lose
-    # when it is left, cancelled or forgotten, and another one of its kind goes on.
+    names: ClassVar = StreamNames(
+        "walk", "walk(...)", "entries: async for entry in entries"
+    )
 
     def __init__(self, channel: Channel[B], *, gathers: bool) -> None:
-        self.is_entered = self.is_left = False
+        self.is_entered = False
+        self.is_left = False
+        self.reader = BatchReader(channel, gathers=gathers)
         self._channel = channel
-        # Whether the consumer may take several batches before it handles the first: a state must
-        # not see them acknowledged early.
-        self._gathers = gathers
-        self._view: View[B, Any] | None = None
-        self.items: Iterator[Any] = iter(())
-        self._waiting: list[B] = []
         self._coming: Future[bool] | None = None
         self._task: asyncio.Task[None]
         self._thread: LoopThread | None = None
-        self._last: B | None = None
         self._store: ChangeStore = NoMemory()
         self._fault_is_known = False
 
     async def __aenter__(self) -> Self:
+        names = self.names
         if self.is_entered:
-            said = f"a {self.noun} is entered once: call {self.maker} again"
+            said = f"a {names.noun} is entered once: call {names.maker} again"
             raise ValueError(f"{said} for another one")
         self.is_entered = True
         self._open()
         work = self._run_to_end()
-        self._task = asyncio.create_task(work, name=f"sitemapreader.{self.noun}")
+        self._task = asyncio.create_task(work, name=f"sitemapreader.{names.noun}")
         return self
 
     async def __aexit__(
@@ -219,14 +268,15 @@ class TaskStream(Generic[B]):
 
     def check_open(self) -> None:
         """Raise TypeError if it was not entered, ValueError if it was left."""
+        names = self.names
         if not self.is_entered:
             raise TypeError(
-                f"enter a {self.noun} first, because it has tasks and sockets to close: `async "
+                f"enter a {names.noun} first, because it has tasks and sockets to close: `async "
                 f"with "
-                f"{self.maker} as {self.loop}: ...`. Without await, use `with` and `for`"
+                f"{names.maker} as {names.loop}: ...`. Without await, use `with` and `for`"
             )
         if self.is_left:
-            raise ValueError(f"the {self.noun} is over: iterate it inside its `with`")
+            raise ValueError(f"the {names.noun} is over: iterate it inside its `with`")
 
     async def hold_state(self) -> bool:
         """Hold back changes of the state until `commit_state`; return if there is a state."""
@@ -251,7 +301,7 @@ class TaskStream(Generic[B]):
         if self._thread is None:
             self.check_open()
             raise TypeError(
-                f"this {self.noun} was entered with `async with`: use `async for`"
+                f"this {self.names.noun} was entered with `async with`: use `async for`"
             )
         return self._thread
 
@@ -260,12 +310,12 @@ class TaskStream(Generic[B]):
     def _read(self, view: View[B, T]) -> Loop[T]:
         """Return a loop over the batches; it goes on where the one before stopped."""
         self.check_open()
-        if self._view not in (None, view):
+        if self.reader.view not in (None, view):
             raise ValueError(
-                f"this {self.noun} is already iterated with another kind of loop: continue with "
-                f"that one"
+                f"this {self.names.noun} is already iterated with another kind of loop: "
+                "continue with that one"
             )
-        self._view = view
+        self.reader.view = view
         return Loop(self, self.fill)
 
     def take_all(self, fill: Callable[[], Awaitable[bool]]) -> Iterator[Any]:
@@ -273,7 +323,7 @@ class TaskStream(Generic[B]):
         thread = self._get_thread()
         has_more = True
         while has_more:
-            yield from self.items
+            yield from self.reader.items
             self.check_open()
             # After Ctrl-C in the wait, the same items are waited for.
             self._coming = self._coming or thread.call(fill)
@@ -288,19 +338,7 @@ class TaskStream(Generic[B]):
 
         Raise the bug that ended the task, if one did.
         """
-        view = self._view
-        assert view is not None  # noqa: S101 (`_read` is first)
-        while sum(map(len, self._waiting)) < (view.rows if self._gathers else 1):
-            self.check_open()
-            await self._acknowledge()
-            self._last = await self._channel.get()
-            if self._last is None:
-                break
-            self._waiting.append(self._last)
-        batches = self._waiting
-        self._waiting = []
-        if batches:  # what another task has begun meanwhile comes first
-            self.items = chain(self.items, view.read(batches))
+        if await self.reader.read(self._turn):
             return True
         task = self._task
         await asyncio.wait([task])
@@ -308,6 +346,10 @@ class TaskStream(Generic[B]):
         self._fault_is_known = True
         get_result(task)
         return False
+
+    async def _turn(self) -> None:
+        self.check_open()
+        await self._acknowledge()
 
     # -- the task's side
 
@@ -348,7 +390,7 @@ class Loop(Generic[T]):
     async def __anext__(self) -> T:
         while True:
             item: T
-            for item in self._stream.items:
+            for item in self._stream.reader.items:
                 return item
             if not await self._fill():
                 raise StopAsyncIteration

@@ -179,7 +179,7 @@ class Walk(TaskStream[Batch]):
             self._config.check_asking()
             self.report.gone = self.report.gone or 0
             if (rows := await anext(found, None)) is not None:
-                self.items = self._tell_each("gone", rows)
+                self.reader.items = self._tell_each("gone", rows)
             return rows is not None
 
         return Loop(self, fill)
@@ -322,8 +322,8 @@ class Walk(TaskStream[Batch]):
     async def _close(self) -> None:
         await self._lent.aclose()
         # a loop over pages that are gone was left
-        if isinstance(self.items, GeneratorType):
-            self.items.close()
+        if isinstance(self.reader.items, GeneratorType):
+            self.reader.items.close()
         await self._memory.close()
 
     async def _acknowledge(self) -> None:
