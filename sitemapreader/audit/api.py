@@ -22,7 +22,13 @@ from sitemapreader.audit.loading import (
     list_known_robots,
     prepare,
 )
-from sitemapreader.audit.models import AuditInputError, AuditOptions, Row, make_plain
+from sitemapreader.audit.models import (
+    TALLIES,
+    AuditInputError,
+    AuditOptions,
+    Row,
+    make_plain,
+)
 from sitemapreader.audit.result import Audit, mark_new, read_baseline
 from sitemapreader.audit.rules import RulePlan, plan_rules
 from sitemapreader.audit.runner import RuleRunner, find_unmet_needs, gather_facts
@@ -177,6 +183,10 @@ class AuditRun:
         if baseline is not None:
             for finding in findings:
                 mark_new(database, finding, int(self._figures.examples))
+        pages = describe_pages(database)
+        for unit, name in TALLIES.items():
+            if pages[name] is not None:
+                pages[name]["faulty"] = self.runner.count_faulty(findings, unit)
         folder = self._source.fetcher
         if isinstance(folder, FolderFetcher):
             files = locate_findings(findings, folder)
@@ -190,7 +200,7 @@ class AuditRun:
             base_url=folder.base_url if isinstance(folder, FolderFetcher) else "",
             passed=self.runner.passed,
             not_run=self.runner.not_run,
-            **describe_pages(database),
+            **pages,
             old_complete=self._old_complete,
             baseline=baseline,
         )

@@ -81,10 +81,12 @@ def _read_report(content: Any) -> Row:
     samples = {}
     for need, name in _SAMPLES.items():
         tally = facts.get(name)
-        if tally is not None and not tally["exact"]:
+        if tally is None or tally["exact"]:
+            continue
+        samples[str(need)] = {*map(str, tally.get("sample") or ())}
+        if tally.get("sampled", True):
             rate = estimate_rate([(int(tally["population"]), int(tally["judged"]), 0)])
             most[str(need)] = rate.high if rate else 1.0
-            samples[str(need)] = {*map(str, tally.get("sample") or ())}
     for each in content["findings"]:
         rate = each.get("rate")
         count = int(each["count"])
@@ -169,13 +171,12 @@ def _compare_urls(
         return None
     needs = {need for each in (before, after) if each for need in each.needs}
     samples = [
-        [report.samples[need] for need in sorted(needs) if need in report.samples]
+        report.samples[need]
         for report in (old, new)
+        for need in sorted(needs & report.samples.keys())
     ]
-    if any(samples):
-        if not all(samples):
-            return None
-        common = set.intersection(*samples[0], *samples[1])
+    if samples:
+        common = set.intersection(*samples)
         if not common:
             return None
         urls = [each & common for each in urls]

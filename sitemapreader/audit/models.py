@@ -172,6 +172,8 @@ MAX_HITS = 5_000
 """Hits that a finding about pages names, and any finding of a small site."""
 PAGE_UNITS = frozenset({"pages", "unlisted pages", "old URLs"})
 """Units of rules that judge pages one by one: each hit is a fault of its own."""
+TALLIES = {"pages": "pages", "old URLs": "old_pages"}
+"""Unit of a rule about visited pages -> the fact that says how many there were."""
 
 
 # -- how sure a rate is that a sample of pages shows

@@ -29,7 +29,7 @@ from sitemapreader.audit.models import (
 from sitemapreader.audit.rules import ABOUT_US, RulePlan
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from sitemapreader import Report
 
@@ -234,7 +234,7 @@ class RuleRunner:
         found = {}
         for row in ask_rows(_QUERIES["findings"]):
             code, rule = row.code, self._plan.chosen[row.code]
-            rate = self._estimate(rule)
+            rate = self._estimate(rule.unit, code)
             found[code] = Row(
                 rule=rule,
                 severity=self._plan.severities.get(code)
@@ -262,31 +262,70 @@ class RuleRunner:
             return self._doubt
         return ""
 
-    def _estimate(self, rule: Row) -> Row | None:
-        """Return the rate of all pages, if some were not judged."""
-        if rule.unit not in _SAMPLED:
+    def _estimate(self, unit: str, *codes: str) -> Row | None:
+        """Return the rate of all pages that any of some rules hits, if pages were sampled."""
+        if unit not in _SAMPLED:
             return None
-        self._database.show_rules(rule.code)
-        query = _PAGES["strata"].format(rule.code)
-        rate = estimate_rate(self._database.ask(query, is_old=_SAMPLED[rule.unit]))
+        is_old = _SAMPLED[unit]
+        ((is_sampled,),) = self._database.ask(_PAGES["is_sampled"], is_old=is_old)
+        if not is_sampled:
+            return None
+        query = _PAGES["strata"].format(self._hits_of(codes))
+        rate = estimate_rate(self._database.ask(query, is_old=is_old))
         if rate is None or rate.low == rate.high:
             return None
         return rate
 
+    def _hits_of(self, codes: Iterable[str]) -> str:
+        """Return a query of the URLs that any of some rules hits."""
+        self._database.show_rules(*codes)
+        return " UNION ".join(f'SELECT url FROM rule."{code}"' for code in codes)
+
+    def count_faulty(self, findings: Iterable[Row], unit: str) -> Row | None:
+        """Return how many pages have an error or a warning, and the rate of all pages.
+
+        `None` if no page of the unit was judged.
+        """
+        (judged,) = [
+            count
+            for name, count in self._database.ask(_QUERIES["looked_at"])
+            if name == unit
+        ]
+        if not judged:
+            return None
+        codes = [
+            each.rule.code
+            for each in findings
+            if each.rule.unit == unit and each.severity != SEVERITIES[-1]
+        ]
+        if not codes:
+            return Row(count=0, of=judged, rate=None)
+        query = f"SELECT count(*) FROM ({self._hits_of(codes)})"
+        return Row(
+            count=self._database.ask(query)[0][0],
+            of=judged,
+            rate=self._estimate(unit, *codes),
+        )
+
     def _group_causes(self, found: dict[str, Row]) -> list[Row]:
-        """Return the findings in their order, each cause before its consequences."""
+        """Return the findings in their order, each cause before its consequences.
+
+        The gravest come first, and of these the ones with most URLs that are wrong. Notes about
+        what was not read come last.
+        """
         nearest = {code: self._find_cause(each, found) for code, each in found.items()}
         categories = list(Category)
         for code, each in found.items():
             each["cause"] = _find_first(code, nearest)
 
         def rank(each: Row) -> tuple[object, ...]:
-            place = categories.index(each.rule.category)
-            is_foremost = each.rule.code == FOREMOST
+            is_about_us = each.rule.code in ABOUT_US
             return (
                 SEVERITIES.index(each.severity),
-                not is_foremost,
-                place,
+                each.rule.code != FOREMOST,
+                is_about_us,
+                -each.urls,
+                categories.index(each.rule.category),
                 each.rule.code,
             )
 
@@ -320,15 +359,17 @@ class RuleRunner:
 
 
 def _count_urls(rule: Row, row: Row, rate: Row | None, urls: int) -> int:
-    """Return how many URLs a finding touches."""
+    """Return how many URLs are wrong; of sitemaps these are all that they list."""
     if rate is not None:
         estimate: float = rate.share * rate.population
         return max(int(row.count), round(estimate))
     if rule.category != Category.READING:
         return int(row.urls_of_places or 0 if rule.unit in _OF_SITEMAPS else row.count)
+    if row.entries or row.has_urls:
+        return int(row.entries or row.count)
     if row.is_unread or not row.places_total:
         return max(urls, 1)  # nobody knows how much is in what was not read
-    return int(row.count if row.has_urls else row.urls_of_places or 0)
+    return int(row.urls_of_places or 0)
 
 
 def _find_first(code: str, nearest: Mapping[str, str]) -> str:

@@ -71,17 +71,21 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
     """Return how many "listed" or "old" pages were visited; `None` if none was to be.
 
     Of all that were reached in time, robots.txt may have kept some from being visited. Not all
-    that were visited were judged; `not_judged` says why, and `exact` whether all pages were.
-    `bound` is the share that a fault may have at most which none of them has, of `population`
-    pages: all but those of folders and sitemaps in which none could be judged. `sample` are the
-    pages that were judged, if not all were, and not more than a report names.
+    that were visited were judged; `not_judged` says why, and `exact` whether all pages were. Of
+    `sampled` pages, `bound` is the share that a fault may have at most which none of them has, of
+    `population` pages: all but those of folders and sitemaps in which none could be judged.
+    `sample` are the pages that were judged, if not all were, and not more than a report names.
     """
     query = _PAGE_QUERIES["tally"].format(f"is_{kind}")
     wanted, reached, visited, judged, reasons = database.ask(query)[0]
     if not wanted:
         return None
     (total,) = database.ask(_PAGE_QUERIES[kind])[0]
-    rate = estimate_rate(database.ask(_PAGE_QUERIES["drawn"], is_old=kind == "old"))
+    is_old = kind == "old"
+    ((is_sampled,),) = database.ask(_PAGE_QUERIES["is_sampled"], is_old=is_old)
+    rate = None
+    if is_sampled:
+        rate = estimate_rate(database.ask(_PAGE_QUERIES["drawn"], is_old=is_old))
     sample = None
     if judged < total and judged <= MAX_HITS:
         pages = database.ask(_PAGE_QUERIES["judged"].format(f"is_{kind}"))
@@ -93,8 +97,9 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
         judged=judged,
         not_judged=reasons or {},
         exact=judged == total,
+        sampled=is_sampled,
         bound=rate.high if rate and rate.high else None,
-        population=rate.population if rate else 0,
+        population=rate.population if rate else int(total),
         sample=sample,
     )
 

@@ -152,6 +152,8 @@ def make_tally(listed: int, visited: int, judged: int, **more: Any) -> Row:
         "bound": None,
         "population": listed,
         "reached": visited,
+        "sampled": judged < listed,
+        "faulty": None,
         "sample": None,
         **more,
     }

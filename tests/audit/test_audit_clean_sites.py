@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(autouse=True)
 def look_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """End the pauses of hosts at once when they are over."""
-    monkeypatch.setattr("sitemapreader.pages.visit._PAUSE_CHECK_SECONDS", 0.01)
+    monkeypatch.setattr("sitemapreader.pages.client._PAUSE_CHECK_SECONDS", 0.01)
 
 
 def gate(request: web.Request) -> Any:

@@ -14,7 +14,7 @@ import pytest
 from sitemapreader._types.outcomes import show_bytes
 from sitemapreader.audit import Row
 from sitemapreader.audit import report as figures
-from sitemapreader.audit.models import FOREMOST, Category
+from sitemapreader.audit.models import Category
 from sitemapreader.audit.report.templates import format_audit
 from tests.audit import audits
 from tests.audit.audits import (
@@ -329,34 +329,6 @@ def test_reports_stay_small() -> None:
     assert len(report.encode()) < 1_500_000
     assert report.count("/sitemaps/products-") >= len(many) > 9_000
     assert len(write_shop("a" * 65_536)) < 500_000
-
-
-RANKED = {
-    "the foremost": (FOREMOST, "error", 1, ""),
-    "most URLs": ("many-errors", "error", 1_000, ""),
-    "an estimate": ("estimated-errors", "error", 860, ""),
-    "fewer errors beside many warnings": ("many-warnings", "warning", 5_000, ""),
-    "few errors": ("few-errors", "error", 90, ""),
-    "few warnings": ("few-warnings", "warning", 66, ""),
-    "notes at last, those of pages first": ("few-slow-pages", "info", 66, ""),
-    "advice": ("many-notes", "info", 20_000, ""),
-    "what is about us": ("host-mapped", "info", 90_000, ""),
-    "a fault that has a cause": ("", "error", 500, "many-errors"),
-}
-
-
-def test_begin_with_what_touches_most() -> None:
-    """Severity times the URLs that a finding touches: what a person would begin with."""
-    findings = [
-        make_finding(code or "caused", severity=word, urls=urls, cause=cause)
-        for code, word, urls, cause in RANKED.values()
-    ]
-    findings[-2]["rule"]["category"] = Category.READING
-    findings[-4]["rule"]["unit"] = "pages"
-    ranked = figures.rank_findings(findings[::-1])
-    assert [each.rule.code for each in ranked] == [
-        code for code, *_ in RANKED.values() if code
-    ]
 
 
 def test_what_a_sample_stands_for_is_shown() -> None:

@@ -226,7 +226,14 @@ SELECT count(*) FROM old
 SELECT s.size, count(*) FILTER (not_judged IS NULL), 0
 FROM page JOIN sample s USING (loc) WHERE s.is_old = $is_old GROUP BY s.stratum, s.size
 
--- strata: of the sample, and the hits of a rule in them; {} is its code
+-- is_sampled: whether not all pages were to be visited, or the time was over
+SELECT (SELECT count(*) FROM sample WHERE is_old = $is_old) < CASE
+           WHEN $is_old THEN (SELECT count(*) FROM old) ELSE (SELECT count(DISTINCT key) FROM url) END
+    OR EXISTS (
+        FROM page WHERE not_judged = 'time' AND CASE WHEN $is_old THEN is_old ELSE is_listed END
+    )
+
+-- strata: of the sample, and the hits of rules in them; {} is the query of their URLs
 SELECT s.size, count(*) FILTER (not_judged IS NULL),
-       count(*) FILTER (not_judged IS NULL AND loc IN (SELECT url FROM rule."{}"))
+       count(*) FILTER (not_judged IS NULL AND loc IN ({}))
 FROM page JOIN sample s USING (loc) WHERE s.is_old = $is_old GROUP BY s.stratum, s.size

@@ -105,7 +105,9 @@ WHERE list_contains($about_us, c.code) OR d.is_excused OR c.code = 'robots-unrea
 SELECT code, sum(count)::BIGINT AS count, count(document) AS places_total,
        max(p.severity)::VARCHAR AS severity, sum(d.urls)::BIGINT AS urls_of_places,
        bool_or(d.status IN ('failed', 'partial', 'skipped')) AS is_unread,
-       bool_or(len(list_filter(first, lambda hit: hit.url <> '')) > 0) AS has_urls
+       bool_or(len(list_filter(first, lambda hit: hit.url <> '')) > 0) AS has_urls,
+       -- an Issue of a whole sitemap may say how many
+       sum(try_cast(regexp_extract(first[1].detail, '^([0-9]+) entries$', 1) AS BIGINT))::BIGINT AS entries
 FROM place p LEFT JOIN document d ON d.id = p.document
 GROUP BY code
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sitemapreader._types.issues import excerpt
-from sitemapreader.audit.models import FOREMOST, AuditInputError, Category, Row
+from sitemapreader.audit.models import TALLIES, AuditInputError, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -145,16 +145,12 @@ def choose_examples(finding: Row) -> list[Row]:
     return list(finding.examples[: max(new, _LEAST_SHOWN)])
 
 
-_TALLIES = {"pages": "pages", "old URLs": "old_pages"}
-"""Unit of a rule about visited pages -> the fact that says how many there were."""
-
-
 def find_bounds(facts: Row) -> Iterator[tuple[str, str, int]]:
     """Yield units with a sample, the bound if no hit is in it, and how many rules passed.
 
     That says "none in 300, so at most 1.3% of 19,800".
     """
-    for unit, name in _TALLIES.items():
+    for unit, name in TALLIES.items():
         tally = facts[name]
         passed = sum(rule.unit == unit for rule in facts.passed)
         if passed and tally and tally.bound is not None:
@@ -180,6 +176,24 @@ def count_findings(findings: Iterable[Row]) -> dict[str, int]:
     return counts
 
 
+def show_faulty(tally: Row, units: str) -> str:
+    """Return how many pages have a fault: "12 of 400 pages, 3% (1.7 to 5.2%) of 5,000 pages"."""
+    faulty = tally.faulty
+    if faulty.rate is None:
+        rate = ""
+    else:
+        rate = f", {show_rate(faulty.rate, units)}"
+    return f"{faulty.count:,} of {count_units(faulty.of, units)}{rate}"
+
+
+def group_rules(rules: Iterable[Row]) -> dict[str, list[Row]]:
+    """Return rules by their category, both in the order in which they come."""
+    groups: dict[str, list[Row]] = {}
+    for rule in rules:
+        groups.setdefault(rule.category, []).append(rule)
+    return groups
+
+
 def is_failure(finding: Row, fail_on: str | None) -> bool:
     """Return whether a finding is grave enough, and has hits that a baseline lacks."""
     grades = list(GRADES)
@@ -187,25 +201,3 @@ def is_failure(finding: Row, fail_on: str | None) -> bool:
         fail_on
     )
     return is_grave and finding.new != 0
-
-
-_WEIGHTS = {"error": 20, "warning": 1}
-"""Weight of a URL by severity: 20 with a warning are as urgent as one with an error."""
-
-
-def rank_findings(findings: Iterable[Row]) -> list[Row]:
-    """Return the findings to begin with: by severity times the URLs that each touches.
-
-    A finding with a cause among the others is mended with it, and left out. Notes come last: first
-    those about pages, which visitors feel, then advice, then what was not read.
-    """
-
-    def urgency(finding: Row) -> tuple[Any, ...]:
-        weight = _WEIGHTS.get(finding.severity, 0)
-        is_about_us = not weight and finding.rule.category == Category.READING
-        is_first = finding.rule.code == FOREMOST or (
-            not weight and finding.rule.unit in _TALLIES
-        )
-        return (not weight, is_about_us, not is_first, -(weight or 1) * finding.urls)
-
-    return sorted((each for each in findings if not each.cause), key=urgency)

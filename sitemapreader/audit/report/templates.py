@@ -108,6 +108,7 @@ def _load_environment() -> Environment:
         "units": words.count_units,
         "noun": words.inflect_unit,
         "hits": words.show_hits,
+        "categories": words.group_rules,
         "shown": words.choose_examples,
         "code": words.write_code,
         "columns": _align_columns,
@@ -120,7 +121,7 @@ def _load_environment() -> Environment:
         "grades": words.GRADES,
         "share": words.show_share,
         "rate": words.show_rate,
-        "rank": words.rank_findings,
+        "faulty": words.show_faulty,
         "shorten": _shorten_url,
         "asset": _read_asset,
     }
