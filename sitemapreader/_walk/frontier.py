@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.options import FRONTIER_BYTES_PER_DOCUMENT
-from sitemapreader._types.outcomes import ASKED_FOR, Document
+from sitemapreader._types.outcomes import ASKED_FOR, LEFT_EARLY, Document
 from sitemapreader._types.urls import is_file_url, origin_of, url_key
 from sitemapreader._walk.sitemap import Sitemap
-from sitemapreader._walk.states import SitemapEvent
+from sitemapreader._walk.states import SitemapEvent, SitemapState
 
 if TYPE_CHECKING:
     from sitemapreader._walk.queue import SitemapQueue
@@ -183,7 +183,9 @@ class Frontier:
     def release(self, sitemap: Sitemap) -> None:
         """End the work on a sitemap that was taken."""
         state = sitemap.state
-        if not (state.is_end or state.is_queued):
+        if state is SitemapState.TAKEN:  # the walk was left before its request
+            self.drop(sitemap, LEFT_EARLY)
+        elif not (state.is_end or state.is_queued):
             sitemap.process(SitemapEvent.LEAVE)
         if not state.is_queued:
             sitemap.resolve(is_sitemap=False)

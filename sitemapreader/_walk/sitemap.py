@@ -37,7 +37,7 @@ class Sitemap(SitemapLife):
     """Its document, from its first request."""
     duplicate_of: Sitemap | None = None
     """The sitemap that reads the same document, after a redirect."""
-    was_read: bool = False
+    is_restored: bool = False
     """True if an earlier walk has read it at this address, and this one does not."""
     is_sitemap: bool | None = attrs.field(default=None, init=False)
     """None as long as its content has not been seen."""
@@ -56,15 +56,10 @@ class Sitemap(SitemapLife):
         return (*self.parent.referrers, self.parent.entry.loc, self.entry.sitemap)
 
     @property
-    def is_restored(self) -> bool:
-        """True if its children come from an earlier reading."""
-        return self.was_read
-
-    @property
     def is_wanted(self) -> bool:
         """True if the site has a sitemap at this address."""
         if self.state is SitemapState.DUPLICATE:
-            return not self.was_read
+            return not self.is_restored
         return self.state is not SitemapState.SKIPPED or not self.entry.via.is_guess
 
     def resolve(self, *, is_sitemap: bool) -> None:

@@ -44,7 +44,7 @@ class SitemapState(Enum):
     DUPLICATE = auto()
     """Another sitemap reads its document: redirects lead from one to the other."""
     LEFT = auto()
-    """The walk was left while a worker had it."""
+    """The walk was left after its request had begun."""
 
     @property
     def is_end(self) -> bool:
@@ -108,7 +108,6 @@ TRANSITIONS: dict[tuple[SitemapState, SitemapEvent], SitemapState] = {
     (_State.TAKEN, _Event.RESTORE): _State.RESTORED,
     (_State.TAKEN, _Event.REQUEST): _State.REQUESTED,
     (_State.TAKEN, _Event.CLOSE): _State.ENDING,
-    (_State.TAKEN, _Event.LEAVE): _State.LEFT,
     # the request
     (_State.REQUESTED, _Event.REQUEST): _State.REQUESTED,
     (_State.REQUESTED, _Event.PARK): _State.PARKED,

@@ -179,7 +179,7 @@ class Visit:
         if is_file_url(url):  # nobody knows where it was
             self._delivery.entries.scope = ("",)
         if is_read:
-            sitemap.was_read = self._memory.previous.was_read
+            sitemap.is_restored = self._memory.previous.was_read
             self._verdict.decided = Status.SKIPPED, ALREADY_READ
         return is_read
 
@@ -197,7 +197,7 @@ class Visit:
         document = self.document
         previous = self._memory.previous
         self._sitemap.process(SitemapEvent.RESTORE)
-        self._sitemap.was_read = previous.was_read
+        self._sitemap.is_restored = previous.was_read
         if previous.was_read:
             document.final_url = previous.final_url
             document.format = previous.format

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -13,7 +14,7 @@ from sitemapreader._types.models import SitemapEntry, UrlEntry
 from sitemapreader._walk.walks import BUFFERED_EVENTS
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from tests.support.each_case import for_each
-from tests.support.walking import Pages, index, urlset
+from tests.support.walking import ROBOTS, Pages, index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -188,6 +189,28 @@ async def test_leaving_early_gives_everything_its_outcome() -> None:
     }
     assert len(entries.report.documents) == len(outcomes) == 32
     assert not entries.report.complete
+
+
+async def test_leaving_before_a_request_skips_the_sitemap() -> None:
+    """A sitemap whose robots.txt is still awaited has an outcome as well."""
+
+    class SilentRobots(MemoryFetcher):
+        asked = asyncio.Event()
+
+        @asynccontextmanager
+        async def wait(self) -> AsyncIterator[Any]:
+            self.asked.set()
+            yield await asyncio.Event().wait()
+
+        def open(self, url: str, **how: Any) -> Any:
+            return self.wait() if url == ROBOTS else super().open(url, **how)
+
+    child = "https://example.org/child.xml"
+    fetcher = SilentRobots({TOP: index(child)})
+    async with walk(sitemaps=[TOP], fetcher=fetcher) as entries:
+        await fetcher.asked.wait()
+    ended = {each.url: each.reason for each in entries.report.documents}
+    assert ended == {TOP: "", ROBOTS: "left-early", child: "left-early"}
 
 
 # -- misuse
