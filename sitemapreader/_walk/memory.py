@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sitemapreader._types.rows import Rows
     from sitemapreader._walk.context import UrlAllowance, WalkContext
     from sitemapreader.fetch.local import StoredResponse
-    from sitemapreader.pages.robots import RobotsCache
+    from sitemapreader.pages.client import PageClient
 
 # -- what is exchanged
 
@@ -339,7 +339,7 @@ class WalkMemory(ChangeStore, ResponseCache, Protocol):
         ...
 
     def check_pages(
-        self, context: WalkContext, robots: RobotsCache, allowance: UrlAllowance
+        self, context: WalkContext, pages: PageClient, allowance: UrlAllowance
     ) -> AsyncGenerator[None, None]:
         """Check the pages of missing URLs; yield at first and between them."""
         ...
@@ -418,10 +418,10 @@ class NoMemory:
         """Record nothing."""
 
     async def check_pages(
-        self, context: WalkContext, robots: RobotsCache, allowance: UrlAllowance
+        self, context: WalkContext, pages: PageClient, allowance: UrlAllowance
     ) -> AsyncGenerator[None, None]:
         """Ask nothing."""
-        del context, robots, allowance
+        del context, pages, allowance
         for _ in ():
             yield
 

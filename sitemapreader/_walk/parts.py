@@ -14,6 +14,7 @@ from sitemapreader._walk.robots import WalkRobots
 from sitemapreader._walk.robots_rules import RobotsRules
 from sitemapreader.fetch.client import make_client
 from sitemapreader.fetch.hosts import HostBreaker
+from sitemapreader.pages.client import PageClient
 
 if TYPE_CHECKING:
     from sitemapreader._walk.config import WalkConfig
@@ -34,6 +35,7 @@ class WalkParts:
         memory: the memory of earlier walks.
         frontier: the sitemaps, and the queue of the ones that wait.
         rules: the rules by which a sitemap may be fetched.
+        pages: requests the pages of URLs.
         entry_filter: the filters of entries.
     """
 
@@ -42,6 +44,7 @@ class WalkParts:
     memory: WalkMemory
     frontier: Frontier
     rules: RobotsRules
+    pages: PageClient
     entry_filter: EntryFilter
 
 
@@ -82,5 +85,6 @@ def build_parts(
             SitemapQueue(config.order, breaker), limits.documents, config.site
         ),
         rules=RobotsRules(context, config.hosts, robots),
+        pages=PageClient(context.client, robots),
         entry_filter=EntryFilter(config),
     )

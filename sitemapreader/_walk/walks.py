@@ -76,7 +76,7 @@ class Walk(TaskStream[Batch]):
     def __init__(self, config: WalkConfig, *, buffered: int = BUFFERED_EVENTS) -> None:
         self.report = Report(config.limits.documents, config.on_document)
         self._config = config
-        self._runner: WalkRunner | None = None
+        self._parts: WalkParts | None = None
         self._memory: WalkMemory = NoMemory()
         self._lent = AsyncExitStack()
         super().__init__(Channel(buffered), gathers=config.state is None)
@@ -100,9 +100,9 @@ class Walk(TaskStream[Batch]):
     @property
     def pending(self) -> int:
         """The number of sitemaps known so far that have no outcome yet, for progress bars."""
-        if self._runner is None:
+        if self._parts is None:
             return 0
-        return len(self._runner.frontier.queue)
+        return len(self._parts.frontier.queue)
 
     # -- the consumer's side
 
@@ -140,9 +140,9 @@ class Walk(TaskStream[Batch]):
 
         Of many or large ones, only those that were used last are kept.
         """
-        if self._runner is None:
+        if self._parts is None:
             return None
-        return self._runner.rules.robots.find_cached(url)
+        return self._parts.rules.robots.find_cached(url)
 
     def unlisted(self) -> Iterator[UnlistedUrl]:
         """Yield the URLs that became unlisted, each once.
@@ -188,15 +188,13 @@ class Walk(TaskStream[Batch]):
         self, limit: int | UrlAllowance
     ) -> AsyncGenerator[Removals, None]:
         """Yield gone pages, repeating each until it has been delivered."""
-        runner = self._runner
-        assert runner is not None  # noqa: S101 (the walk has ended)
+        parts = self._parts
+        assert parts is not None  # noqa: S101 (the walk has ended)
         if isinstance(limit, int):
             allowance = UrlAllowance(limit)
         else:
             allowance = limit
-        asking = self._memory.check_pages(
-            runner.context, runner.rules.robots, allowance
-        )
+        asking = self._memory.check_pages(parts.context, parts.pages, allowance)
         async with aclosing(asking):
             async for _ in asking:
                 while rows := await self._memory.find_removals("gone"):
@@ -244,7 +242,7 @@ class Walk(TaskStream[Batch]):
             fetcher = await stack.enter_async_context(
                 borrow_fetcher(config.fetcher, config.options, config.limits)
             )
-            parts = build_parts(
+            self._parts = parts = build_parts(
                 config, fetcher, self.report, self._channel, self._memory
             )
             context = parts.context
@@ -266,7 +264,7 @@ class Walk(TaskStream[Batch]):
         context = parts.context
         memory = self._memory
         report = self.report
-        self._runner = runner = WalkRunner(parts)
+        runner = WalkRunner(parts)
         resumption = await memory.begin()
         report.resumed = resumption.is_resumed
         if resumption.replaced:

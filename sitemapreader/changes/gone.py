@@ -27,7 +27,6 @@ import attrs
 
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
-from sitemapreader.pages.client import PageClient
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from sitemapreader._walk.context import UrlAllowance, WalkContext
     from sitemapreader.changes.database import Connection
     from sitemapreader.changes.state_writer import StateWriter
-    from sitemapreader.pages.robots import RobotsCache
+    from sitemapreader.pages.client import PageClient
 
 T = TypeVar("T")
 
@@ -73,13 +72,13 @@ class _Page:
 
 
 class PageChecker:
-    """Checks pages by the fetcher, the robots.txt files, the limits and the state of a walk."""
+    """Checks pages by the client, the limits and the state of a walk."""
 
     def __init__(
-        self, context: WalkContext, robots: RobotsCache, writer: StateWriter
+        self, context: WalkContext, pages: PageClient, writer: StateWriter
     ) -> None:
         self._context = context
-        self._pages = PageClient(context.client, robots)
+        self._pages = pages
         self._writer = writer
         self._room = asyncio.Semaphore(context.options.concurrency)
         self._dead_controls: dict[str, float] = {}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sitemapreader._walk.context import UrlAllowance, WalkContext
     from sitemapreader._walk.memory import DocumentMemory, ListedSitemap
-    from sitemapreader.pages.robots import RobotsCache
+    from sitemapreader.pages.client import PageClient
 
 
 class StateMemory(StateWriter):
@@ -25,11 +25,11 @@ class StateMemory(StateWriter):
         return await self.file.ask(lambda db: DocumentTracker(db, self, job))
 
     async def check_pages(
-        self, context: WalkContext, robots: RobotsCache, allowance: UrlAllowance
+        self, context: WalkContext, pages: PageClient, allowance: UrlAllowance
     ) -> AsyncGenerator[None, None]:
         """Check the pages of missing URLs; yield at first and between them."""
         async with aclosing(
-            PageChecker(context, robots, self).check(allowance)
+            PageChecker(context, pages, self).check(allowance)
         ) as asking:
             async for _ in asking:
                 yield
