@@ -88,7 +88,7 @@ def _check_arguments(arguments: argparse.Namespace, given: dict[str, Any]) -> No
         form = find_output_format(arguments)
     else:
         form = ""
-    is_piped = form == "parquet" and get_output_path(arguments) is None
+    is_piped = form in ("parquet", "json") and get_output_path(arguments) is None
     for is_wrong, message in (
         ("seed" in given and "sample" not in given, "--seed requires --sample N"),
         (
@@ -109,7 +109,7 @@ def _check_arguments(arguments: argparse.Namespace, given: dict[str, Any]) -> No
         ),
         (
             "state" in given and is_piped,
-            "--state with --format parquet requires -o FILE, because a file must be complete",
+            f"--state with --format {form} requires -o FILE, because a file must be complete",
         ),
     ):
         if is_wrong:
@@ -246,10 +246,12 @@ def find_output_format(
         name = name.removesuffix(".gz")
     suffix = Path(name).suffix.removeprefix(".")
     form = SUFFIXES.get(f".{suffix}", suffix)
-    if chosen and form in formats and suffix != "txt" and form != chosen:
+    is_known = form in {*formats, *_FORMATS}
+    if chosen and is_known and suffix != "txt" and form != chosen:
+        option = "--json" if chosen == "json" else f"--format {chosen}"
         raise UsageError(
-            f"--format {chosen} cannot be combined with {arguments.output}, whose suffix means "
-            f"{form}: leave out --format, or end the name with .{chosen}"
+            f"{option} cannot be combined with {arguments.output}, whose suffix means "
+            f"{form}: leave that option out, or end the name with .{chosen}"
         )
     if chosen:
         return chosen

@@ -6,6 +6,7 @@ words of messages (`name_options`).
 
 from __future__ import annotations
 
+from argparse import SUPPRESS
 from typing import TYPE_CHECKING, Any, Literal
 
 from sitemapreader import __version__
@@ -36,10 +37,10 @@ if TYPE_CHECKING:
 PARALLEL = 8
 """Sites that are read at once, by default."""
 SHELLS = ("bash", "zsh", "fish", "tcsh")
-LIST_FORMATS = ("urls", "jsonl")
+LIST_FORMATS = ("urls", "jsonl", "json")
 COUNT_KINDS = ("sitemap", "folder", "host", "month", "language", "extension")
 TREE_FORMATS = ("tree", "json")
-WHY_FORMATS = ("text", "jsonl")
+WHY_FORMATS = ("text", "jsonl", "json")
 WATCH_FORMATS = ("plain", "jsonl")
 AUDIT_FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
 COMPARE_FORMATS = ("text", "markdown", "json")
@@ -272,12 +273,16 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "print the pages that return 404 or 410"),
     ),
     "output": (
+        Option("--json", "urls read newest discover why tree state audit compare",
+               "print JSON: short for --format json", "format", action="store_const",
+               const="json", default=SUPPRESS, rivals="format"),
         *(
             Option(
                 "--format",
                 commands,
                 f"write this format (default: suffix of -o, else {names[0]})",
                 choices=names,
+                rivals="format",
             )
             for commands, names in (
                 ("urls", (*FORMATS, *FILE_FORMATS)),
@@ -287,14 +292,15 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
             )
         ),
         Option("--format", "audit", "print the report in this format (default: text)",
-               choices=AUDIT_FORMATS),
+               rivals="format", choices=AUDIT_FORMATS),
         Option("--format", "state", "print --unlisted and --gone as URLs, one a line (the "
                "default), or as JSON lines with site, last sitemap, moment and reason",
-               choices=LIST_FORMATS),
-        Option("--format", "why", "print text (the default), or JSON, one line for each URL",
-               choices=WHY_FORMATS, default="text"),
+               rivals="format", choices=LIST_FORMATS),
+        Option("--format", "why", "print text (the default), or JSON: one line for each URL, or "
+               "one array",
+               rivals="format", choices=WHY_FORMATS, default="text"),
         Option("--format", "compare", "print the comparison in this format (default: text)",
-               choices=COMPARE_FORMATS),
+               rivals="format", choices=COMPARE_FORMATS),
         Option("--format", "watch", "print moment, kind and URL, separated by tabs (plain, the "
                "default), or JSON lines",
                choices=WATCH_FORMATS, default="plain"),

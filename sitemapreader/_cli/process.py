@@ -23,7 +23,7 @@ from sitemapreader._cli.parser import (
 )
 from sitemapreader._event_loop import find_first, run_in_daemon
 from sitemapreader._types.errors import StateError
-from sitemapreader.output.sink import Encoder, Output
+from sitemapreader.output.sink import ArrayEncoder, Encoder, Output
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
@@ -117,12 +117,18 @@ async def ignore_signals() -> None:
 class LineWriter(Output):
     """An output of whole lines of text."""
 
-    def __init__(self, path: str | None) -> None:
-        super().__init__(path, Encoder())
+    def __init__(self, path: str | None, *, is_array: bool = False) -> None:
+        """Make the output; `is_array` joins the lines, which are JSON, to one array."""
+        self._array = ArrayEncoder(Encoder()) if is_array else None
+        end = None if is_array else b"\n"
+        super().__init__(path, self._array or Encoder(), end)
 
     def write_text(self, text: str) -> None:
         """Write a text that consists of lines; raise OSError."""
-        self.put(text.encode(self.encoding, "backslashreplace"))
+        data = text.encode(self.encoding, "backslashreplace")
+        if self._array is not None and data:
+            data = self._array.join(data)
+        self.put(data)
 
     def write_lines(self, lines: Iterable[str]) -> None:
         """Write lines; raise OSError."""

@@ -51,7 +51,7 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(_LAZY[name]), name)
 
 
-FORMATS = ("urls", "jsonl", "csv", "tsv", "parquet")
+FORMATS = ("urls", "jsonl", "json", "csv", "tsv", "parquet")
 """Names of the formats that can be written anywhere."""
 FILE_FORMATS = ("atom", "xlsx")
 """Names of the formats that are always files."""
@@ -94,10 +94,10 @@ def open_output(
     Args:
         path: of the file; `None` is standard output. A name that ends with `.gz` is compressed.
         format: "urls": a loc a line; "jsonl": an object a line; "csv" and "tsv": a row a line;
-            "parquet": needs the extra `arrow`; "atom": a feed of the last 200 entries, those of an
-            older file included; "xlsx": a workbook, which needs the extra `xlsx`. Without it, the
-            end of the name says so: `.urls` or `.txt`, `.jsonl` or `.ndjson`, or that of another
-            format; to standard output go URLs.
+            "json": one array; "parquet": needs the extra `arrow`; "atom": a feed of the last 200
+            entries, those of an older file included; "xlsx": a workbook, which needs the extra
+            `xlsx`. Without it, the end of the name says so: `.urls` or `.txt`, `.jsonl` or
+            `.ndjson`, or that of another format; to standard output go URLs.
         fields: names of the columns that are written, in their order; without it all but those that
             follow from others: `date`, `date_source`, `language`.
         null_terminated: end records with NUL instead of a newline; for "urls" and "jsonl".
@@ -143,14 +143,20 @@ def open_output(
         module, name = _ENCODERS[format]
         make_file_encoder = getattr(import_module(f"{__name__}.{module}"), name)
         return Output(path, make_file_encoder(path, chosen), None)
+    from sitemapreader.output.sink import ArrayEncoder, Encoder
     from sitemapreader.output.text import make_encoder
 
     end = "\0" if null_terminated else "\n"
     encoding = find_encoding(path)
-    encoder = make_encoder(format, chosen, end, encoding, header=header)
+    is_array = format == "json"
+    lines = "jsonl" if is_array else format
+    encoder: Encoder = make_encoder(lines, chosen, end, encoding, header=header)
+    if is_array:
+        encoder = ArrayEncoder(encoder)
     if is_gzip:
-        return Output(path, GzipEncoder(encoder), None)
-    return Output(path, encoder, end.encode())
+        encoder = GzipEncoder(encoder)
+    # an array, and what is compressed, is useless without its end
+    return Output(path, encoder, None if is_array or is_gzip else end.encode())
 
 
 def _check_target(path: str | None, format: str, *, is_gzip: bool) -> None:  # noqa: A002 (the same)

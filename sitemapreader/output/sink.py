@@ -68,6 +68,30 @@ class GzipEncoder(Encoder):
         return [*map(self._gzip.compress, self._encoder.end()), self._gzip.flush()]
 
 
+class ArrayEncoder(Encoder):
+    """An encoder that joins the lines of another one, which are JSON, to one array."""
+
+    head = b"[\n"
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._has_values = False
+
+    def encode(self, rows: OutputRows) -> bytes:
+        """Return the values, and the comma before them if others were there."""
+        return self.join(self._encoder.encode(rows))
+
+    def join(self, lines: bytes) -> bytes:
+        """Return whole lines as values of the array."""
+        comma = b",\n" if self._has_values else b""
+        self._has_values = True
+        return comma + lines.removesuffix(b"\n").replace(b"\n", b",\n")
+
+    def end(self) -> list[bytes]:
+        """Return the end of the array."""
+        return [b"\n]\n" if self._has_values else b"]\n"]
+
+
 class Output:
     """A file or stream for entries, made by `open_output` and entered with `with`.
 

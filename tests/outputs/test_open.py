@@ -69,7 +69,7 @@ def test_a_relative_name_is_of_the_folder_where_it_was_given(
 
 
 @pytest.mark.parametrize(
-    "name", ["x", "x.json", "x.gz", "csv", ".csv", "x.csv.zst", "x.csv/y"]
+    "name", ["x", "x.jso", "x.gz", "csv", ".csv", "x.csv.zst", "x.csv/y"]
 )
 def test_a_name_that_says_nothing(name: str, tmp_path: Path) -> None:
     """No format is guessed: the message lists the ends of names, and the formats."""

@@ -26,6 +26,7 @@ DEFAULT = {
     "sitemapreader --fo": {"--follow", "--format"},
     "sitemapreader --format ": {
         "urls",
+        "json",
         "jsonl",
         "csv",
         "tsv",

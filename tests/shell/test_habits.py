@@ -41,7 +41,7 @@ OPTIONS = {
     "--proxy-user": "write --proxy http://USER:PASSWORD@HOST:PORT",
     "--resolve --remap": "write --map-host A=B",
     "-O --remote-name --outfile --output-dir": "write -o FILE",
-    "--json": "write --format json",
+    "--as-json --output-json": "write --format json",
     # wget
     "--level -l --max-depth --max_depth --maxdepth": "write --depth N",
     "--recursive --no-parent -np": "there is none: sitemaps are followed",
@@ -87,7 +87,7 @@ OTHERS = [
     ("discover", "--max-urls", "write | head -n N"),
     ("audit", "--include-paths", "there is none here; urls, why, newest"),
     ("discover", "--workers", "write --parallel N"),
-    ("tree", "--json", "write --format json;"),
+    ("watch", "--json", "write --format jsonl;"),
     ("audit", "--csv", "write --hits FILE.csv"),
 ]
 
@@ -117,7 +117,8 @@ NO_ADVICE = "--version-check --where --banana --no-feeds --no-state --he"
 
 def say(command: str, *words: str) -> str:
     """Return what is said about unknown words of a command."""
-    done = run(command, "example.org", *words)
+    needed = ["--state", "s.db"] if command == "watch" else []
+    done = run(command, "example.org", *needed, *words)
     assert (done.returncode, done.stdout) == (2, "")
     return done.stderr.splitlines()[-1].partition("unknown option: ")[2]
 

@@ -57,8 +57,8 @@ WRONG = [
     ("completion bash zsh", "unexpected argument: zsh"),
     ("completion powershell", "choose from bash, zsh, fish, tcsh"),
     # values
-    ("site --format json", "unknown value 'json': did you mean jsonl?"),
-    ("site --format=JSONL", "choose from urls, jsonl, csv, tsv, parquet"),
+    ("site --format jsn", "unknown value 'jsn': did you mean json?"),
+    ("site --format=JSONL", "choose from urls, jsonl, json, csv, tsv, parquet"),
     ("tree site --format jsonl", "did you mean json?"),
     ("site --probe maybe", "'maybe': choose from auto, few, always, never"),
     (
@@ -117,7 +117,7 @@ WRONG = [
     # what does not go together
     (
         "site --format csv -o x.parquet",
-        "whose suffix means parquet: leave out --format, or end",
+        "whose suffix means parquet: leave that option out, or end",
     ),
     *[
         (f"site --state s.db -o s.db{end}", "--state is the same file")
@@ -191,16 +191,16 @@ WRONG = [
     ),
     # files
     (
-        "site -o urls.json",
-        "end the name with .jsonl, .csv, .tsv, .parquet, .xlsx or .txt",
+        "site -o urls.sql",
+        "end the name with .jsonl, .json, .csv, .tsv, .parquet, .xlsx or .txt",
     ),
     (
-        "newest site -o n.json",
-        "end the name with .jsonl, .csv, .tsv, .parquet, .xlsx or .txt",
+        "newest site -o n.sql",
+        "end the name with .jsonl, .json, .csv, .tsv, .parquet, .xlsx or .txt",
     ),
     (
         "newest site --format atom",
-        "unknown value 'atom': choose from urls, jsonl, csv, tsv, parquet, xlsx",
+        "unknown value 'atom': choose from urls, jsonl, json, csv, tsv, parquet, xlsx",
     ),
     (
         "site -o urls.cvs",
@@ -217,7 +217,7 @@ WRONG = [
     ("tree site -o tree.ndjson", "-o: .ndjson cannot be written"),
     (
         "discover site -o a.csv",
-        "-o: .csv cannot be written: end the name with .jsonl or .txt",
+        "-o: .csv cannot be written: end the name with .jsonl, .json or .txt",
     ),
     (
         "site --report sites.txt",

@@ -23,7 +23,7 @@ def run_discover(arguments: argparse.Namespace) -> int:
     """Print the sitemaps and return the exit code."""
     form = find_output_format(arguments, LIST_FORMATS)
     run = SourceRun(arguments, what="sitemaps", find=find_rooted)
-    lines = LineWriter(get_output_path(arguments))
+    lines = LineWriter(get_output_path(arguments), is_array=form == "json")
 
     async def print_site(site: SiteWalk) -> None:
         entries = site.sitemaps.values()

@@ -34,8 +34,9 @@ _NOTHING_DUE = (
 def run_state(arguments: argparse.Namespace) -> int:
     """Print the sites, some of their URLs, or the due documents; return the exit code."""
     state = State(arguments.file)
-    lines = LineWriter(None)
+    lines = LineWriter(None, is_array=arguments.format == "json")
     console = Console()
+    is_json = arguments.format in ("jsonl", "json")
     is_list = arguments.unlisted or arguments.gone
     if arguments.format and not is_list:
         raise UsageError("--format requires --unlisted or --gone")
@@ -52,11 +53,9 @@ def run_state(arguments: argparse.Namespace) -> int:
                 rows = state.gone()
             else:
                 rows = state.unlisted()
-            if arguments.unlisted and arguments.format == "jsonl":
+            if arguments.unlisted and is_json:
                 rows = chain(rows, state.waiting())
-            text = map(
-                _format_row if arguments.format == "jsonl" else _format_loc, rows
-            )
+            text = map(_format_row if is_json else _format_loc, rows)
         else:
             text = format_state(state)
         async with opened(lines):

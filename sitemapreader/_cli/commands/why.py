@@ -55,13 +55,13 @@ def run_why(arguments: argparse.Namespace) -> int:
             )
     if not arguments.urls and not arguments.input_file:
         raise UsageError("no URL was given: name one, or a list of URLs with -i FILE")
-    lines = LineWriter(None)
+    lines = LineWriter(None, is_array=arguments.format == "json")
     console = Console()
 
     async def work() -> int:
         urls = [*arguments.urls, *await _read_lists(arguments.input_file or [])]
         explanations = await why(urls, **keywords)
-        if arguments.format == "jsonl":
+        if arguments.format in ("jsonl", "json"):
             format_one = _format_json
         else:
             format_one = _format_text
