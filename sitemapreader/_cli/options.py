@@ -157,6 +157,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--pages", "audit", "check the response of N listed pages, or all "
                "(default: none of a site, all of a built folder; 0: none)", metavar="N|all",
                type=parse_pages),
+        Option("--page-seed", "audit", "with --pages N: draw the sample number N (default: 0)",
+               metavar="N", type=int),
         Option("--was", "audit", "check whether the URLs of the old site lead to listed pages: "
                "all of them, or as many as --pages allows. OLD is a sitemap, folder, URL or list",
                metavar="OLD"),

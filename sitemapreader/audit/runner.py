@@ -250,6 +250,7 @@ class RuleRunner:
                 rate=rate,
                 urls=_count_urls(rule, row, rate, looked_at["URLs"]),
                 cause="",
+                also=[],
                 doubt=self._find_doubt(rule),
             )
         return self._group_causes(found)
@@ -276,7 +277,7 @@ class RuleRunner:
             return None
         return rate
 
-    def _hits_of(self, codes: Iterable[str]) -> str:
+    def _hits_of(self, codes: Collection[str]) -> str:
         """Return a query of the URLs that any of some rules hits."""
         self._database.show_rules(*codes)
         return " UNION ".join(f'SELECT url FROM rule."{code}"' for code in codes)
@@ -317,6 +318,8 @@ class RuleRunner:
         categories = list(Category)
         for code, each in found.items():
             each["cause"] = _find_first(code, nearest)
+            if each.cause:
+                each["also"] = []
 
         def rank(each: Row) -> tuple[object, ...]:
             is_about_us = each.rule.code in ABOUT_US
@@ -341,21 +344,49 @@ class RuleRunner:
         ]
 
     def _find_cause(self, finding: Row, found: Mapping[str, Row]) -> str:
-        """Return the first rule that is as grave and hits the same pages, or ""."""
-        grade = SEVERITIES.index
-        own = finding.rule
-        for code in own.causes:
-            if code in found and grade(found[code].severity) <= grade(finding.severity):
-                self._database.show_rules(own.code, code)
-                alike, hits = self._database.ask(
-                    _QUERIES["alike"].format(own.code, code)
-                )[0]
-                if not hits:  # it is about whole sitemaps
-                    alike = found[code].urls
-                    hits = finding.urls
-                if alike > _ALIKE * hits:
-                    return str(code)
+        """Return the rule that is as grave and hits the same pages, or "".
+
+        If several rules hit most of them together, it is the one that hits most. What each of them
+        hits is noted in the finding, whatever its gravity.
+        """
+        causes = [code for code in map(str, finding.rule.causes) if code in found]
+        if FOREMOST in causes:
+            return FOREMOST
+        shares = {code: self._find_share(finding, found, code) for code in causes}
+        finding["also"] = [
+            Row(code=code, count=count) for code, (count, _) in shares.items() if count
+        ]
+        grave = {
+            code: share
+            for code, share in shares.items()
+            if share[0] and self._is_as_grave(found[code], finding)
+        }
+        for code, (count, hits) in grave.items():
+            if count > _ALIKE * hits:
+                return code
+        if grave:
+            count, hits = self._find_share(finding, found, *grave)
+            if count > _ALIKE * hits:
+                return max(grave, key=grave.__getitem__)
         return ""
+
+    @staticmethod
+    def _is_as_grave(cause: Row, finding: Row) -> bool:
+        grade = SEVERITIES.index
+        return grade(cause.severity) <= grade(finding.severity)
+
+    def _find_share(
+        self, finding: Row, found: Mapping[str, Row], *codes: str
+    ) -> tuple[int, int]:
+        """Return how many hits are on pages that any of some rules hits, and out of how many."""
+        own = str(finding.rule.code)
+        self._database.show_rules(own)
+        query = _QUERIES["shared"].format(own, self._hits_of(codes))
+        count, hits = self._database.ask(query)[0]
+        if not hits:  # it is about whole sitemaps
+            hits = finding.urls
+            count = min(hits, sum(found[code].urls for code in codes))
+        return int(count), int(hits)
 
 
 def _count_urls(rule: Row, row: Row, rate: Row | None, urls: int) -> int:

@@ -57,7 +57,14 @@ def make_finding(code: str = "url-fragment", count: int = 3, **changes: Any) -> 
             make_example(f"{SITE}/p/{n}#x", "x", document) for n in range(min(count, 3))
         ],
     }
-    nothing = {"new": None, "rate": None, "urls": 0, "cause": "", "doubt": ""}
+    nothing: dict[str, Any] = {
+        "new": None,
+        "rate": None,
+        "urls": 0,
+        "cause": "",
+        "doubt": "",
+        "also": [],
+    }
     found = Row(fields, **{**nothing, **changes})
     return Row(found, hits=found.examples)
 

@@ -228,7 +228,13 @@ class _AuditCommand:
         else:
             word = arguments.fail_on or "error"
         self._fail_on = _SEVERITIES.get(word)
-        figures = {"robots": arguments.robots, "examples": arguments.examples}
+        if arguments.page_seed is not None and arguments.pages in (None, 0, "all"):
+            raise UsageError("--page-seed requires --pages N: all pages are no sample")
+        figures = {
+            "robots": arguments.robots,
+            "examples": arguments.examples,
+            "page_seed": arguments.page_seed,
+        }
         names = ("base_url", "database", "pages", "was", "since_audit", *_FILE_SETTINGS)
         self._passed: dict[str, Any] = {
             **make_keywords(arguments),

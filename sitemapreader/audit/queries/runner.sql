@@ -132,8 +132,8 @@ SELECT '{0}' AS code, coalesce(hit.url, '') AS url, coalesce(hit.detail, '') AS 
        coalesce(document.url, '') AS document
 FROM rule."{0}" AS hit LEFT JOIN document ON document.id = hit.document
 
--- alike: of the hits of a rule, those whose page is one of another rule's; {} are their codes
-SELECT count(*) FILTER (path_of(url) IN (SELECT path_of(url) FROM rule."{1}")), count(*)
+-- shared: of the hits of a rule, the ones whose page other rules hit; {0} is its code, {1} are their URLs
+SELECT count(*) FILTER (path_of(url) IN (SELECT path_of(url) FROM ({1}) WHERE url <> '')), count(*)
 FROM rule."{0}" WHERE url <> ''
 
 -- known_hits: what a baseline holds of a rule, {} is its code

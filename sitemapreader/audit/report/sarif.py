@@ -152,6 +152,9 @@ def _make_result(
         state = "new" if hit.new else "unchanged"
     if finding.cause:
         cause = f" (the same fault as {finding.cause})"
+    elif finding.also:
+        others = ", ".join(each.code for each in finding.also)
+        cause = f" (in part also found by {others})"
     else:
         cause = ""
     return {

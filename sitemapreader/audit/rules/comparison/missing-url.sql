@@ -2,6 +2,7 @@
 -- severity: warning
 -- unit: known URLs
 -- needs: urls, complete
+-- cause: page-unlisted
 -- detects: A known URL is in no sitemap, in any spelling. Runs only after complete walks. URLs are
 --   left out that a crawl found to be an error, a redirect, not HTML or not indexable.
 -- meaning: Search engines find pages more slowly without a sitemap.

@@ -2,6 +2,7 @@
 -- severity: error
 -- unit: sitemaps
 -- needs: robots
+-- cause: robots-blocks-site
 -- detects: The rules for an audited robot disallow the address of a sitemap that is named or
 --   listed.
 -- meaning: A crawler that obeys robots.txt never sees the sitemap.

@@ -1,7 +1,7 @@
 -- title: URLs that differ only in tracking parameters
 -- severity: warning
 -- unit: URLs
--- cause: url-tracking-parameter
+-- cause: url-tracking-parameter, page-canonical-elsewhere
 -- detects: URLs that are equal apart from scheme, www., final slash, case and tracking parameters,
 --   and that differ in tracking or session parameters.
 -- meaning: These URLs are copies of one page.

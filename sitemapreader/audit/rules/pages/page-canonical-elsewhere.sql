@@ -2,6 +2,8 @@
 -- severity: error
 -- unit: pages
 -- needs: pages
+-- cause: scheme-http, host-mixed-www, variant-scheme, variant-www, url-session-id,
+--   host-not-public
 -- detects: A canonical link of the head or of the Link header names another page, or two such links
 --   disagree. A warning where only scheme, www., the final slash or case differ.
 -- meaning: Search engines index the other page instead.

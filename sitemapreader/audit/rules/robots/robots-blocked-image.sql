@@ -2,6 +2,7 @@
 -- severity: warning
 -- unit: images
 -- needs: robots
+-- cause: robots-blocks-site
 -- detects: The rules of robots.txt disallow an `image:loc`, for origins whose robots.txt is known.
 -- meaning: Image search does not show images that it may not fetch.
 -- advice: Allow Googlebot-Image, or drop the image.

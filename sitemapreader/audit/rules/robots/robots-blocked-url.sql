@@ -2,6 +2,7 @@
 -- severity: error
 -- unit: URLs
 -- needs: robots
+-- cause: robots-blocks-site
 -- detects: The rules for an audited robot, in the robots.txt of the URL's own origin, disallow the
 --   URL.
 -- meaning: The sitemap invites a visit that robots.txt forbids, so search engines index such URLs

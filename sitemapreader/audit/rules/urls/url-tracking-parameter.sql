@@ -1,6 +1,7 @@
 -- title: URLs with tracking parameters
 -- severity: warning
 -- unit: URLs
+-- cause: page-canonical-elsewhere
 -- detects: A parameter of the query is one of `tracking_parameters`.
 -- meaning: Such URLs are copies of pages, and spoil the statistics.
 -- advice: List the URL without these parameters.
