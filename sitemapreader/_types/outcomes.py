@@ -98,6 +98,12 @@ class Status(StrEnum):
     """Not read, without an error: see `Document.reason`."""
 
 
+READ_STATUSES = frozenset({Status.COMPLETE, Status.PARTIAL})
+"""Statuses of a document that was read."""
+FINISHED_STATUSES = READ_STATUSES | {Status.UNCHANGED}
+"""Statuses of a document whose content is known."""
+
+
 class Role(StrEnum):
     """The purpose for which a document was fetched."""
 
@@ -251,7 +257,7 @@ class Document:
     @property
     def is_answered(self) -> bool:
         """True if it was read, known before, or reported absent by the server."""
-        if self.status in (Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED):
+        if self.status in FINISHED_STATUSES:
             return True
         if self.http_status in _ABSENT_STATUSES:
             return True

@@ -20,6 +20,7 @@ from sitemapreader._types.issues import (
 from sitemapreader._types.models import Change, Via
 from sitemapreader._types.outcomes import (
     FILTERED,
+    FINISHED_STATUSES,
     LEFT_EARLY,
     NOTHING_LOST,
     Document,
@@ -50,7 +51,6 @@ _WORST_FIRST = (
     Status.UNCHANGED,
 )
 _NOT_FETCHED = frozenset({Status.SKIPPED, Status.UNCHANGED})
-_WITH_ENTRIES = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 _OPEN_ISSUES = (
     IssueCode.BUDGET_BYTES,
     IssueCode.BUDGET_DOCUMENTS,
@@ -431,7 +431,8 @@ class SiteTally:
         lost = [document for document in documents if document.is_lost]
         status = _judge_search(report, lost)
         others = sum(
-            d.role is not Role.SITEMAP and d.status in _WITH_ENTRIES for d in documents
+            d.role is not Role.SITEMAP and d.status in FINISHED_STATUSES
+            for d in documents
         )
         statuses = (document.http_status for document in lost if document.http_status)
         waits = (document.retry_after_seconds for document in documents)
@@ -444,7 +445,7 @@ class SiteTally:
             changed=self.changed,
             unlisted=report.unlisted,
             gone=report.gone,
-            documents=sum(report.statuses[each] for each in _WITH_ENTRIES) - others,
+            documents=sum(report.statuses[each] for each in FINISHED_STATUSES) - others,
             requests=sum(document.tries for document in documents),
             bytes=report.bytes_raw,
             seconds=time.monotonic() - self._began

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from sitemapreader._types.dates import parse_lastmod
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
-from sitemapreader._types.outcomes import Document, Role, Status
+from sitemapreader._types.outcomes import FINISHED_STATUSES, Document, Role, Status
 from sitemapreader._types.urls import origin_of, url_key
 from sitemapreader.audit.database import AuditDatabase, fill_values, read_queries
 from sitemapreader.audit.rules import ABOUT_US
@@ -40,7 +40,6 @@ _OF_EXTENSIONS = {
     "judge_languages": {"news", "alternate"},
 }
 """Queries that have nothing to compute if these tables are empty."""
-_READ_OUTCOMES = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 _DOCUMENT_COLUMN_NAMES = (
     *(
         "url",
@@ -130,7 +129,7 @@ class WalkLoader:
         documents = sorted(
             (each for each in report.documents if each.reason != IssueCode.CYCLE),
             key=lambda each: (
-                each.status not in _READ_OUTCOMES,
+                each.status not in FINISHED_STATUSES,
                 each.final_url != each.url,
             ),
         )

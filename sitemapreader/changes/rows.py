@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from sitemapreader._types.models import UrlEntry
+    from sitemapreader._types.models import SitemapEntry, UrlEntry
     from sitemapreader._walk.memory import RemovalKind
 
 
@@ -253,6 +253,13 @@ def load_document(db: sqlite3.Connection, run: Run, url: str) -> DocumentRow:
     found = db.execute(_FIND, (run.site, url)).fetchone()
     # It may be as old as the last look before this run: what was lost by then may be in it.
     return DocumentRow(*(found or (None, run.site, url, run.looked - 1)))
+
+
+def write_lastmod(entry: SitemapEntry) -> str | None:
+    """Return the lastmod of a document in its index as the column `lastmod` has it."""
+    if entry.lastmod is None:
+        return None
+    return entry.lastmod_text or entry.lastmod.isoformat()
 
 
 # -- entries of a document

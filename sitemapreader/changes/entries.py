@@ -1,0 +1,227 @@
+"""The entries of one document: which were delivered before, and what is saved of the others."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+from itertools import compress, takewhile
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader._types.models import Change, UrlEntry
+from sitemapreader._types.rows import get_column, select_rows
+from sitemapreader.changes.rows import (
+    as_moment,
+    find_records,
+    find_removed,
+    has_record,
+    hash_record,
+    hash_url,
+    load_batches,
+    log_entries,
+    pack,
+    save_batch,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sitemapreader._types.rows import Rows
+    from sitemapreader.changes.database import Connection
+    from sitemapreader.changes.reading import DocumentReading
+    from sitemapreader.changes.rows import DocumentRow
+    from sitemapreader.changes.state_writer import StateWriter
+
+_COMPARED_URLS = 20_000
+"""Number of URLs of a document whose second record is not another change; they take 2 MB."""
+_NEWS_LAST = timedelta(days=3)
+"""A news sitemap lists articles of the last two days (Google's guidelines); one that keeps older
+ones is a list."""
+
+
+class UnsentEntries:
+    """The entries of a document that a walk without `changes` has not delivered yet.
+
+    Attributes:
+        is_withheld: True if filters or a limit kept one back.
+        news: how many are new; 0, because nothing is compared.
+        is_recent: True if all are recent news; False, because nothing is compared.
+    """
+
+    news = 0
+    is_recent = False
+
+    def __init__(self, db: Connection, row: DocumentRow, writer: StateWriter) -> None:
+        self.is_withheld = False
+        self._row = row
+        self._writer = writer
+        self._selected = 0
+        self._sent = load_batches(db, row) if writer.run.is_resumed else frozenset()
+
+    async def select(self, rows: Rows) -> Rows:
+        """Return the entries that the walk has not delivered before it was interrupted."""
+        sent = map(hash_url, get_column(rows, "loc")) if self._sent else ()
+        rows = select_rows(rows, [key not in self._sent for key in sent])
+        self._selected = len(rows)
+        return rows
+
+    async def record(self, passed: Rows, kept: Rows, sent: int) -> None:
+        """Save that the first `sent` of `kept` are delivered, once that is acknowledged."""
+        del passed
+        self.is_withheld |= sent < self._selected
+        await _save_sent(self._writer, self._row, kept[:sent])
+
+
+@attrs.define(eq=False)
+class _Compared:
+    """Entries of a document that were compared with the state.
+
+    Attributes:
+        entries: the entries.
+        offered: those that are delivered, if they pass the filters.
+        keys: the keys of their URLs.
+        records: the hashes of their records.
+        changes: the change of each; `None` for one that is known.
+    """
+
+    entries: Sequence[UrlEntry] = ()
+    offered: Sequence[UrlEntry] = ()
+    keys: Sequence[bytes] = ()
+    records: Sequence[bytes] = ()
+    changes: Sequence[Change | None] = ()
+
+    def mark(self, passed: Rows, kept: Rows, most: int) -> str:
+        """Return the marks of the first `most` entries: see the table `log`."""
+        # What `unique` drops was handed over by another document: it counts as sent.
+        held = {*map(id, self.offered)}.difference(map(id, passed))
+        withheld = {*map(id, passed)}.difference(map(id, kept))
+        marks = ["s"] * most
+        for n, entry in enumerate(self.entries[:most]):
+            is_new = self.changes[n] is Change.NEW
+            if entry.change is Change.UNLISTED:
+                marks[n] = "n" if is_new else "d"
+            elif held and id(entry) in held:
+                marks[n] = "u" if is_new else "o"
+            elif withheld and id(entry) in withheld:
+                marks[n] = "w"
+        return "".join(marks)
+
+
+class ChangedEntries:
+    """The entries of a document that differ from what the state knows, for `changes`.
+
+    Attributes:
+        is_withheld: True if filters or a limit kept one back.
+        news: how many were delivered as new.
+        is_recent: True if all are recent news.
+    """
+
+    def __init__(
+        self, row: DocumentRow, writer: StateWriter, reading: DocumentReading
+    ) -> None:
+        self.is_withheld = False
+        self.news = 0
+        self.is_recent = True
+        self._row = row
+        self._writer = writer
+        self._reading = reading
+        self._compared = _Compared()
+        self._offered: set[bytes] = set()
+
+    async def select(self, rows: Rows) -> Rows:
+        """Return the entries that are new or have another record; set their `change`."""
+        entries = list(rows)
+        recent = as_moment(self._reading.asked_at) - _NEWS_LAST
+        self.is_recent &= all(
+            each.news and (each.date or recent) >= recent for each in entries
+        )
+        keys = [hash_url(entry.loc) for entry in entries]
+        if self._reading.age:
+            find = partial(
+                find_removed, row=self._row, keys=keys, reading=self._reading.stamp
+            )
+            removed = await self._writer.file.ask(find)
+            is_there = [key not in removed for key in keys]
+            entries = list(compress(entries, is_there))
+            keys = list(compress(keys, is_there))
+        records = [hash_record(entry) for entry in entries]
+        changes = await self._compare(keys, records)
+        # What a record says of itself happened since some day; this, since the last walk. What it
+        # says was deleted is told at the end of the walk.
+        listed = [entry.change is not Change.UNLISTED for entry in entries]
+        for entry, change in compress(zip(entries, changes, strict=True), listed):
+            entry.change = change
+        offered = [
+            entry for entry in compress(entries, listed) if entry.change is not None
+        ]
+        self._compared = _Compared(entries, offered, keys, records, changes)
+        return offered
+
+    async def _compare(
+        self, keys: Sequence[bytes], records: Sequence[bytes]
+    ) -> list[Change | None]:
+        """Return the change of each record; several records of a URL are one."""
+        known: dict[bytes, dict[int, bytes | None]] = {}
+        if not self._writer.run.is_new:
+            find = partial(find_records, row=self._row, keys=keys)
+            known = await self._writer.file.ask(find)
+        changes = [
+            _compare_record(known[key], self._row.id or 0, record)
+            if key in known
+            else Change.NEW
+            for key, record in zip(keys, records, strict=True)
+        ]
+        for n, key in enumerate(keys):
+            if changes[n] is not None and len(self._offered) < _COMPARED_URLS:
+                if key in self._offered:
+                    changes[n] = None
+                self._offered.add(key)
+        return changes
+
+    async def record(self, passed: Rows, kept: Rows, sent: int) -> None:
+        """Save the entries of the last `select` when they are acknowledged.
+
+        `passed` has the entries that passed the filters, and `kept` the ones that `unique` left of
+        them. The first `sent` of `kept` were delivered.
+        """
+        compared = self._compared
+        self.is_withheld |= sent < len(compared.offered)
+        if self._writer.settings.unique:
+            await _save_sent(self._writer, self._row, kept[:sent])
+        self.news += get_column(kept[:sent], "change").count(Change.NEW)
+        entries = compared.entries
+        rest = list(kept[sent:])
+        if rest:  # the next walk begins with this one
+            entries = list(takewhile(lambda entry: entry is not rest[0], entries))
+        most = len(entries)
+        columns = (
+            b"".join(compared.keys[:most]),
+            b"".join(compared.records[:most]),
+            pack(entry.loc for entry in entries),
+            compared.mark(passed, kept, most),
+        )
+        stamp = self._reading.stamp
+        await self._writer.commit_on_ack(
+            lambda db: log_entries(db, self._row, stamp, *columns)
+        )
+
+
+async def _save_sent(writer: StateWriter, row: DocumentRow, sent: Rows) -> None:
+    """Save what was delivered once it is acknowledged, in case the walk is interrupted."""
+    locs = get_column(sent, "loc")
+    packed = pack(locs) if writer.settings.unique else None
+    await writer.commit_on_ack(lambda db: save_batch(db, row, locs, packed))
+
+
+def _compare_record(
+    known: dict[int, bytes | None], document: int, record: bytes
+) -> Change | None:
+    # Two sitemaps often say different things of one page, so the document's own record of a URL
+    # counts. Another's counts only where this one has none, as when a URL has moved.
+    own = known.get(document)
+    others = [own] if own else known.values()
+    if any(each is not None and has_record(each, record) for each in others):
+        return None
+    is_known = any(known[number] is not None for number in known if number > 0)
+    return Change.CHANGED if is_known else Change.NEW
