@@ -1,3 +1,11 @@
+-- A URL is lost since the last document has lost it, a window too: what was read before that may
+-- list it again.
+UPDATE url INDEXED BY url_lost SET lost_run = (SELECT max(lost_run) FROM url AS its
+    WHERE its.site = :site AND its.key = url.key AND its.window = 1)
+WHERE site = :site AND lost_run IS NOT NULL AND NOT window AND EXISTS (SELECT 1 FROM url AS its
+    WHERE its.site = :site AND its.key = url.key AND its.window = 1
+        AND its.lost_run > url.lost_run);
+
 -- What this run has missed may be asked from now on; it waits to be unlisted.
 INSERT INTO page (site, key, loc, since, document, why, is_unlisted, due)
 SELECT :site, key, loc, lost_run / 1e9, document.url, iif(is_named, 'missing', 'unnamed'), 0,

@@ -168,6 +168,7 @@ STORIES: dict[str, list[tuple[Any, ...]]] = {
     "the feed has it longer than its list": [
         (listing(feed=rss(1, 2), one=SIX), ""),
         *[(listing(feed=rss(1, 2), one=SIX[1:]), "")] * 3,
+        (listing(feed=rss(2, 3), one=SIX[1:]), ""),
         (listing(feed=rss(2, 3), one=SIX[1:]), "1"),
     ],
     "it moves while its list is short": [

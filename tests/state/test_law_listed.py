@@ -10,6 +10,7 @@ import pytest
 from sitemapreader.fetch import StoredResponse
 from tests.support.clock import SetClock
 from tests.support.diary import Diary, alive, lists, named
+from tests.support.histories import Page, write_feed
 from tests.support.walking import ROBOTS, SITE, index, status
 
 if TYPE_CHECKING:
@@ -320,6 +321,33 @@ async def test_an_old_answer_brings_nothing_back_that_has_moved_before(
 
     await diary.live(14, serve)
     assert diary.gone["oak"] <= 8
+    assert diary.new["oak"] == 1
+
+
+# -- a list and a feed
+
+
+async def test_what_leaves_a_feed_is_looked_for_in_the_lists_again(
+    diary: Diary,
+) -> None:
+    """A list leaves out a page for four days, and its date stays; the feed has it until later."""
+
+    def serve(day: int) -> dict[str, Any]:
+        pages = ["oak", "elm"] if day < 2 or day >= 6 else ["elm"]
+        posts = ["oak", "ash"] if day < 8 else ["ash", "fir"]
+        changed = "2026-09-01" if day < 2 else "2026-09-05"
+        return {
+            ROBOTS: named("top.xml", "feed"),
+            TOP: index((f"{SITE}list.xml", changed)),
+            f"{SITE}list.xml": lists(*pages),
+            f"{SITE}feed": write_feed(
+                "rss", [Page(SITE + post, 0, "") for post in posts]
+            ),
+            **alive(["oak", "elm", "ash", "fir"]),
+        }
+
+    await diary.live(14, serve, unique=True)
+    assert not diary.told
     assert diary.new["oak"] == 1
 
 
