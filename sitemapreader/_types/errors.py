@@ -37,12 +37,12 @@ def advise_extra(extra: str) -> str:
 
 
 @contextmanager
-def name_extra(what: str, extra: str) -> Iterator[None]:
-    """Return the advice to install a missing library; `what` is "a report needs"."""
+def name_extra(need: str, extra: str) -> Iterator[None]:
+    """Add the advice to install an extra to ModuleNotFoundError; `need` is "a report needs"."""
     try:
         yield
     except ModuleNotFoundError as error:
-        message = f"{what} {error.name}; {advise_extra(extra)}"
+        message = f"{need} {error.name}; {advise_extra(extra)}"
         raise ModuleNotFoundError(message, name=error.name) from error
 
 
@@ -55,10 +55,10 @@ class Redirect:
     """One redirect on the way to a response.
 
     Attributes:
-        url: what redirected.
-        target: where to.
+        url: the URL that redirected.
+        target: the URL that it named.
         status: 301, 302, 303, 307 or 308.
-        sets_cookie: whether its answer set a cookie.
+        sets_cookie: True if its response set a cookie.
     """
 
     url: str
@@ -73,11 +73,11 @@ class FetchError(SitemapReaderError):
     Attributes:
         code: its row of the issue table.
         url: the URL that was fetched.
-        detail: what the server or the network said, cut and escaped.
-        http_status: status of the answer, where there was one.
-        retry_after_seconds: the wait that the server asked for, if it did.
+        detail: the message of the server or the network, cut and escaped.
+        http_status: status of the response, if there was one.
+        retry_after_seconds: the wait that the server requested, if it did.
         tries: how many requests were made, redirects not counted.
-        redirects: those of the last try, in their order.
+        redirects: the redirects of the last try, in their order.
     """
 
     def __init__(
@@ -99,12 +99,13 @@ class FetchError(SitemapReaderError):
         super().__init__(self._describe())
 
     def _describe(self) -> str:
-        said = f" ({self.detail})" if self.detail else ""
-        name = excerpt(self.url, MAX_NAME)
-        return f"{name}: {self.code.meaning}{said}: {self.code.advice}"
+        problem = self.code.meaning
+        if self.detail:
+            problem += f" ({self.detail})"
+        return f"{excerpt(self.url, MAX_NAME)}: {problem}: {self.code.advice}"
 
     def add_detail(self, text: str) -> None:
-        """Say more about the cause."""
+        """Add to the detail of the cause."""
         self.detail = "; ".join(filter(None, (self.detail, text)))
         self.args = (self._describe(),)
 
@@ -119,7 +120,7 @@ class FetchError(SitemapReaderError):
     def is_absent(self) -> bool:
         """True if the server reports that the document does not exist.
 
-        So do all 4xx statuses but two: RFC 9309, section 2.3.1.3.
+        All 4xx statuses but two do: RFC 9309, section 2.3.1.3.
         """
         status = self.http_status
         return (
@@ -135,13 +136,13 @@ class StateError(SitemapReaderError):
 
     Attributes:
         path: the file.
-        detail: what is wrong, and what to do.
-        is_locked: whether only another user of the file is in the way.
+        detail: the problem, and its remedy.
+        is_locked: True if only another user of the file prevents its use.
     """
 
     def __init__(self, path: Path, detail: str, *, is_locked: bool = False) -> None:
         self.path = path
         self.detail = detail
         self.is_locked = is_locked
-        name, said = (excerpt(text, MAX_NAME) for text in (str(path), detail))
-        super().__init__(f"state file {name}: {said}")
+        name = excerpt(str(path), MAX_NAME)
+        super().__init__(f"state file {name}: {excerpt(detail, MAX_NAME)}")

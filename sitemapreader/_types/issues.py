@@ -21,7 +21,7 @@ MAX_ISSUES_PER_DOCUMENT = 10
 MAX_EXCERPT = 200
 """Characters of foreign text that an Issue quotes."""
 MAX_NAME = 2_048
-"""Characters of a URL or path in messages: what the protocol lets a loc have."""
+"""Characters of a URL or path in messages: the protocol's limit for a loc."""
 
 
 class Severity(IntEnum):
@@ -220,23 +220,30 @@ class Issue:
         Its texts are cut and escaped, and its URLs have no password. For the arguments see the
         attributes.
         """
+        if url is not None:
+            url = show_url(url)
+        if value is not None:
+            value = excerpt(without_userinfo(value))
         return cls(
             code=code,
             message=f"{code.meaning}: {code.advice}",
             sitemap=without_userinfo(sitemap),
             line=line,
-            url=None if url is None else show_url(url),
-            value=None if value is None else excerpt(without_userinfo(value)),
+            url=url,
+            value=value,
         )
 
     def __str__(self) -> str:
-        """Return its place and its message."""
-        line = f"line {self.line}" if self.line else ""
-        place = ", ".join(filter(None, [self.sitemap, line]))
-        what = f" [{self.value}]" if self.value else ""
-        if place:
-            return f"{place}: {self.message}{what}"
-        return self.message + what
+        """Return its location and its message."""
+        text = self.message
+        if self.value:
+            text += f" [{self.value}]"
+        location = [self.sitemap] if self.sitemap else []
+        if self.line:
+            location.append(f"line {self.line}")
+        if location:
+            return f"{', '.join(location)}: {text}"
+        return text
 
     @property
     def severity(self) -> Severity:
@@ -267,20 +274,21 @@ def without_userinfo(text: str) -> str:
 
 
 def show_url(url: str) -> str:
-    """Return a URL to be shown: without password, with control characters escaped."""
+    """Return a URL for display: without password, with control characters escaped."""
     return excerpt(without_userinfo(url), MAX_NAME)
 
 
 def excerpt(text: str, limit: int = MAX_EXCERPT) -> str:
     r"""Cut foreign text to `limit` characters, with unprintable ones as `\x..`."""
     # SECURITY: strangers write this text. Control and bidi characters would act on a terminal.
-    cut = text if len(text) <= limit else text[:limit] + "…"
-    if cut.isprintable():
-        return cut
-    return "".join(c if c.isprintable() else _escape_controls(c) for c in cut)
+    if len(text) > limit:
+        text = text[:limit] + "…"
+    if text.isprintable():
+        return text
+    return "".join(map(_escape_controls, text))
 
 
 def _escape_controls(char: str) -> str:
-    if unicodedata.category(char) == "Zs":
+    if char.isprintable() or unicodedata.category(char) == "Zs":
         return char
     return char.encode("unicode_escape").decode("ascii")

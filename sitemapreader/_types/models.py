@@ -67,14 +67,14 @@ class Via(StrEnum):
         return self in (Via.WELL_KNOWN, Via.SITE)
 
 
-# -- extensions: a class each, of which reading, columns and comparison make all that they need
+# -- extensions: one class each, from which reading, columns and comparison are made
 
 Reference: TypeAlias = Annotated[str, "a URL"]
 Rating: TypeAlias = Annotated[float, "0.0 to 5.0"]
 
 
-# A field is the element of its name, in lower case, by its type; else its metadata say: the
-# `element` that holds it, the `attribute` of that element that it is, and what that is `inside` of.
+# A field is read from the element of its name, in lower case, by its type. Its metadata may name
+# another `element`, an `attribute` of this element, and the element that this one is `inside` of.
 
 
 def _attribute_of(element: str, attribute: str) -> Any:
@@ -103,8 +103,8 @@ class Image:
 
     https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
 
-    URLs are read as those of pages: a relative one is resolved, with an Issue, and what is no URL,
-    such as a template, is left out, with an Issue.
+    URLs are read in the same way as those of pages: a relative one is resolved, with an Issue, and
+    a text that is not a URL, such as a template, is left out, with an Issue.
     """
 
     loc: Reference
@@ -145,8 +145,8 @@ class Video:
     https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps
 
     `duration` is in seconds; yes/no fields are booleans; `None` means that the field is absent.
-    URLs are read as those of pages: relative ones are resolved, with an Issue, and what is no URL,
-    such as a template, is left out, with an Issue.
+    URLs are read in the same way as those of pages: a relative one is resolved, with an Issue, and
+    a text that is not a URL, such as a template, is left out, with an Issue.
     """
 
     thumbnail_loc: Reference | None = None
@@ -248,11 +248,11 @@ class DateSource(StrEnum):
 
 def _show_present(entry: UrlEntry | SitemapEntry) -> str:
     """Write an entry as the call that makes it, without its absent fields."""
-    present = (
-        f"{field.name}={value!r}"
-        for field in attrs.fields(type(entry))
-        if (value := getattr(entry, field.name)) != field.default
-    )
+    present = []
+    for field in attrs.fields(type(entry)):
+        value = getattr(entry, field.name)
+        if value != field.default:
+            present.append(f"{field.name}={value!r}")
     return f"{type(entry).__name__}({', '.join(present)})"
 
 
@@ -269,7 +269,7 @@ class _LatePart:
     __slots__ = ("_unread",)
     _unread: Unread | dict[str, Any]
 
-    if not TYPE_CHECKING:  # where it would vouch for any attribute
+    if not TYPE_CHECKING:  # to a type checker, it would allow any attribute
 
         def __getattr__(self, name: str) -> Any:
             if name not in _LATE:
@@ -280,7 +280,8 @@ class _LatePart:
                 )
             parts = self._unread
             if type(parts) is not dict:
-                parts = self._unread = parts.read()
+                parts = parts.read()
+                self._unread = parts
             value = parts[name]
             setattr(self, name, value)
             return value
@@ -353,10 +354,12 @@ class UrlEntry(_LatePart):
     @property
     def language(self) -> str | None:
         """The language that the record gives itself: in its alternates, else by its news."""
-        own = [each.hreflang for each in self.alternates if each.href == self.loc]
-        named = [code for code in own if code and code.lower() != "x-default"]
-        if named or self.news is None:
-            return named[0] if named else None
+        for alternate in self.alternates:
+            code = alternate.hreflang
+            if alternate.href == self.loc and code and code.lower() != "x-default":
+                return code
+        if self.news is None:
+            return None
         return self.news.language
 
     __repr__ = _show_present
@@ -384,7 +387,7 @@ class SitemapEntry:
 
     Attributes:
         loc: its URL; absolute.
-        lastmod: what the index says of it; aware datetime.
+        lastmod: its date in the index; aware datetime.
         via: how it was found.
         sitemap: URL of the document that names it, or "".
         lastmod_text: lastmod as written, trimmed.

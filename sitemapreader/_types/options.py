@@ -43,13 +43,14 @@ records: use it if `re` of your Python has a bug.
 
 def _positive(_: object, field: attrs.Attribute[float], value: object) -> None:
     is_count = field.type in (int, "int")
-    words = "whole" if is_count else "finite"
-    wanted = f"`{field.name}` must be a {words} number above zero, got {value!r}"
-    if not isinstance(value, Integral if is_count else Real):
-        raise TypeError(f"{wanted}; leave it out for the default")
+    adjective = "whole" if is_count else "finite"
+    rule = f"`{field.name}` must be a {adjective} number above zero, got {value!r}"
+    is_whole = isinstance(value, Integral)
+    if not isinstance(value, Real) or (is_count and not is_whole):
+        raise TypeError(f"{rule}; leave it out for the default")
     if not 0 < float(value) < float("inf"):
         raise ValueError(
-            f"{wanted}; there is no value for 'unlimited', so write a number that you can afford"
+            f"{rule}; there is no value for 'unlimited', so write a number that you can afford"
         )
 
 
@@ -166,7 +167,7 @@ def is_proxy(value: str) -> bool:
 
 
 def _proxy(_: object, field: attrs.Attribute[str | None], value: str | None) -> None:
-    # which may have a password in it
+    # SECURITY: the message does not quote the URL, because it may contain a password.
     if value not in (None, PROXIES_OF_ENVIRONMENT) and not is_proxy(str(value)):
         raise ValueError(
             f"`{field.name}` must be the URL of an HTTP proxy, such as "
@@ -182,7 +183,9 @@ def _headers(
             raise ValueError(
                 f"{name!r} cannot be the name of a header: write letters, digits and hyphens"
             )
-        if _NOT_IN_HEADERS.search(text):  # which may be a password
+        if _NOT_IN_HEADERS.search(
+            text
+        ):  # the message does not quote it: it may be a password
             raise ValueError(
                 f"the value of the header {name} has control characters: remove them"
             )

@@ -35,17 +35,17 @@ LEFT_EARLY = "left-early"
 NOT_READ = "not-read"
 """Skipped: discovery only finds sitemaps and does not read them."""
 NOT_NEWER = "not-newer"
-"""Skipped: its index says that it is older than the newest URLs that were requested."""
+"""Skipped: by its date in the index, it is older than the newest URLs that were requested."""
 OVER_LIMIT = "over-limit"
 """Skipped: `newest` has read as many documents as it may."""
 ALREADY_READ = "already-read"
 """Skipped: redirects lead to a document that has an outcome of its own."""
 NOT_MODIFIED = "not-modified-since"
-"""Skipped: its index says that it is older than `since`."""
+"""Skipped: by its date in the index, it is older than `since`."""
 NOT_FOLLOWED = "not-followed"
 """Skipped: `follow` returned False for it."""
 SAME_LASTMOD = "same-lastmod"
-"""Unchanged: its index says so."""
+"""Unchanged: its date in the index is the same."""
 SAME_BODY = "same-body"
 """Unchanged: the server sent the same bytes again."""
 NOT_DUE = "not-due"
@@ -53,9 +53,9 @@ NOT_DUE = "not-due"
 FINISHED_BEFORE = "finished-before"
 """Not read again: the resumed walk had read it before it was interrupted."""
 FILTERED = frozenset({NOT_MODIFIED, NOT_FOLLOWED, NOT_NEWER})
-"""Reasons that the caller wanted."""
+"""Reasons that follow from the caller's arguments."""
 ASKED_FOR = FILTERED | {str(IssueCode.ROBOTS_DISALLOWED)}
-"""Reasons that the caller (`since`, `follow`) or the site's robots.txt wanted."""
+"""Reasons that follow from the caller's arguments (`since`, `follow`) or from robots.txt."""
 NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, NOT_DUE, str(IssueCode.CYCLE)}
 """Reasons to skip a listed sitemap that leave the walk complete."""
 
@@ -67,7 +67,7 @@ REFUSALS = frozenset(
         IssueCode.ROBOTS_TOO_COMPLEX,
     }
 )
-"""Reasons to skip what its host, `hosts` or a robots.txt does not allow, by a redirect too."""
+"""Reasons to skip a document that its host, `hosts` or robots.txt forbids, also by a redirect."""
 
 _ABSENT_STATUSES = frozenset({404, 410})
 _NO_ANSWER = frozenset(
@@ -118,8 +118,8 @@ class Document:
 
     Attributes:
         url: the address under which it was listed.
-        final_url: the address after redirects; "" where there was no answer.
-        role: what it was fetched as; robots.txt and the start page are documents too.
+        final_url: the address after redirects; "" if there was no response.
+        role: the purpose of its fetch; robots.txt and the start page are documents too.
         parent: URL of the document that lists it, or ""; for a page of a feed, the first page.
         via: how it was found; `None` for a robots.txt that was fetched only for its rules.
         format: the format of its content; `None` if it is not a sitemap.
@@ -127,32 +127,32 @@ class Document:
         reason: why it is not complete: an Issue's code, or "not-modified-since", "not-followed",
             "already-read", "not-read", "left-early", "same-lastmod",
             "same-body", "finished-before", "not-newer", "over-limit".
-        http_status: status of the answer, where there was one.
+        http_status: status of the response, if there was one.
         tries: how many requests were made, redirects not counted; 0 for none.
-        retry_after_seconds: the wait that the server asked for in its last answer, where the
+        retry_after_seconds: the wait that the server requested in its last response, if the
             document was given up (Retry-After: RFC 9110, section 10.2.3).
         entries: how many of its URLs were delivered, as in `Report.entries`.
         listed: all URLs that it lists: `entries`, `known` and `filtered`, and those that were
             delivered before a resumed walk was interrupted.
-        known: URLs that `changes` dropped, because the state has them as they are.
+        known: URLs that `changes` dropped, because they are unchanged in the state.
         filtered: URLs that `since`, `include`, `exclude`, `scope` or `unique` dropped.
         children: sitemaps that it lists.
         bytes_raw: bytes as they came over the wire.
         bytes_inflated: bytes after decompression.
         seconds: time from the request to the outcome, waiting for the consumer included.
-        lastmod: what the index says of it.
-        etag: validator of the answer; `None` if it is no entity tag (RFC 9110, section 8.8.3).
+        lastmod: its date in the index.
+        etag: validator of the response; `None` if it is no entity tag (RFC 9110, section 8.8.3).
         last_modified: the other validator, as sent.
-        content_type: header of the answer, as sent.
-        content_encoding: header of the answer, as sent.
-        first_byte_seconds: time that the server took to begin its answer, in the last try;
-            including redirects, but not waits for a slot. `None` where no server was asked.
-        wait_seconds: time that was spent waiting for the server, for the whole answer.
+        content_type: header of the response, as sent.
+        content_encoding: header of the response, as sent.
+        first_byte_seconds: time that the server took to begin its response, in the last try;
+            including redirects, but not waits for a slot. `None` if no request was sent.
+        wait_seconds: time that was spent waiting for the server, for the whole response.
         issues: its Issues; the first 10 of a code.
     """
 
-    # A walk keeps 20,000 of these, and Python's garbage collector goes through all objects at once:
-    # three a document take it 20 ms. It passes over a dictionary of plain texts and numbers.
+    # A walk keeps 20,000 documents, and Python's garbage collector visits all objects at once: it
+    # takes 20 ms if each document has three. It does not visit a dictionary of texts and numbers.
 
     url: str
     final_url: str = ""
@@ -190,54 +190,48 @@ class Document:
 
     def __str__(self) -> str:
         """Describe the document and its outcome in one line, safe for a terminal."""
+        status = str(self.status)
         if self.reason == IssueCode.HTTP_STATUS:
-            status = f" {self.http_status}"
-        else:
-            status = ""
-        if self.reason:
-            reason = f" ({self.reason}{status})"
-        else:
-            reason = ""
+            status += f" ({self.reason} {self.http_status})"
+        elif self.reason:
+            status += f" ({self.reason})"
         parts = [
-            self.role if self.role is not Role.SITEMAP else self.format,
-            f"{self.status}{reason}",
-            f"{self.entries} {inflect(self.entries, 'URLs')}" if self.entries else "",
-            f"{self.children} {inflect(self.children, 'sitemaps')}"
-            if self.children
-            else "",
-            f"{self.filtered} left out" if self.filtered else "",
-            f"{self.known} known" if self.known else "",
-            f"{self.tries} tries" if self.tries > 1 else "",
-            _show_sizes(self.bytes_raw, self.bytes_inflated),
-            f"lastmod {self.lastmod.isoformat()}" if self.lastmod else "",
+            self.format if self.role is Role.SITEMAP else self.role,
+            status,
+            _show_count(self.entries, inflect(self.entries, "URLs")),
+            _show_count(self.children, inflect(self.children, "sitemaps")),
+            _show_count(self.filtered, "left out"),
+            _show_count(self.known, "known"),
         ]
-        return f"{show_url(self.url)}  {', '.join(part for part in parts if part)}"
+        if self.tries > 1:
+            parts.append(f"{self.tries} tries")
+        parts.append(_show_sizes(self.bytes_raw, self.bytes_inflated))
+        if self.lastmod:
+            parts.append(f"lastmod {self.lastmod.isoformat()}")
+        return f"{show_url(self.url)}  {', '.join(filter(None, parts))}"
 
     @property
     def counts(self) -> Counter[IssueCode]:
         """The number of Issues of each code."""
-        return Counter(
-            {
-                _CODES_BY_VALUE[code]: count
-                for code, count in (self._counts or {}).items()
-            }
-        )
+        counts = self._counts or {}
+        return Counter({_CODES_BY_VALUE[code]: counts[code] for code in counts})
 
     def count_issues(self, code: IssueCode, number: int = 1) -> int:
         """Count Issues; return how many of the code there are now."""
         if self._counts is None:
             self._counts = {}
-        count = self._counts[code.value] = self._counts.get(code.value, 0) + number
+        count = self._counts.get(code.value, 0) + number
+        self._counts[code.value] = count
         return count
 
     def to_dict(self) -> dict[str, Any]:
-        """Return its fields as JSON's types; of Issues, how many of each code there were."""
+        """Return its fields as JSON's types, with the number of Issues of each code."""
         row = {name: _to_plain(getattr(self, name)) for name in _OUTCOME_FIELDS}
         return row | {"issues": dict(self._counts or {})}
 
     @property
     def is_lost(self) -> bool:
-        """True if it makes the walk incomplete: wanted, and not read to its end.
+        """True if it makes the walk incomplete: it was wanted, and not read to its end.
 
         The one rule for `Report.complete`, the exit code and the summary: docs/exit-codes.md.
         """
@@ -267,7 +261,7 @@ class Document:
     def add_error(self, error: FetchError) -> None:
         """Add the details of a failed request."""
         self.http_status = error.http_status or self.http_status
-        if not self.final_url:  # otherwise the tries of its answer were added
+        if not self.final_url:  # otherwise the tries of its response were added
             self.tries += error.tries
         self.retry_after_seconds = error.retry_after_seconds
 
@@ -297,6 +291,12 @@ def _to_plain(value: Any) -> Any:
     return value
 
 
+def _show_count(count: int, unit: str) -> str:
+    if not count:
+        return ""
+    return f"{count} {unit}"
+
+
 def _show_sizes(raw: int, inflated: int) -> str:
     if not raw:
         return ""
@@ -317,7 +317,7 @@ def show_bytes(count: float) -> str:
 
 
 def inflect(count: int, units: str) -> str:
-    """Return the noun that fits a number; it is given in the plural."""
+    """Return the noun that fits a number; the argument is in the plural."""
     if count != 1:
         return units
     return units.removesuffix("s")
@@ -332,20 +332,20 @@ def make_document(entry: SitemapEntry) -> Document:
 
 def issue_from_error(error: FetchError, document: Document) -> Issue:
     """Make the Issue of a failed fetch; the one place where an error becomes an Issue."""
+    url = None
     if error.url != document.url:
-        elsewhere = error.url
-    else:
-        elsewhere = None
-    return make_issue(
-        error.code, document.url, url=elsewhere, value=error.detail or None
-    )
+        url = error.url
+    return make_issue(error.code, document.url, url=url, value=error.detail or None)
 
 
 def judge_counts(counts: Counter[IssueCode], records: int) -> tuple[Status, str]:
     """Return a document's status, and the code of its first error as the reason."""
-    if not (errors := list_errors(counts)):
+    errors = list_errors(counts)
+    if not errors:
         return Status.COMPLETE, ""
-    return (Status.PARTIAL if records else Status.FAILED), str(errors[0])
+    if records:
+        return Status.PARTIAL, str(errors[0])
+    return Status.FAILED, str(errors[0])
 
 
 def is_known(document: Document) -> bool:
@@ -366,11 +366,11 @@ class SiteStatus(StrEnum):
     COMPLETE = "complete"
     """Every listed sitemap was read, and nothing in it was lost."""
     UNCHANGED = "unchanged"
-    """Complete, and nothing was delivered: all is as the state knows it."""
+    """Complete, and nothing was delivered, because nothing differs from the state."""
     PARTIAL = "partial"
-    """Something was read or is known, and something that is listed was lost."""
+    """Some sitemaps were read or are known, and some data that is listed was lost."""
     NONE = "none"
-    """The site answers, and has no sitemap."""
+    """The site responds, and has no sitemap."""
     FAILED = "failed"
     """Nothing was read."""
     ERROR = "error"
@@ -390,26 +390,25 @@ class SiteOutcome:
         site: its URL, as it was given.
         status: how the walk ended.
         reason: why it is not complete: the code of the first Issue that is an error and follows
-            from no other, or the reason of a document that was lost; "" if nothing was.
-        http_status: status of the first answer that cost something, where there was one.
+            from no other, or the reason of a document that was lost; "" if nothing was lost.
+        http_status: status of the first failed response, if there was one.
         entries: how many URLs were delivered.
         changed: how many of them were known with another record; `None` without `changes`.
-        unlisted: how many URLs became unlisted; `None` without `changes`, and where the walk did
-            not come to its end.
-        gone: how many unlisted URLs were found to be gone; `None` where no page was asked.
+        unlisted: how many URLs became unlisted; `None` without `changes`, and if the walk did not
+            reach its end.
+        gone: how many unlisted URLs were found to be gone; `None` if no page was requested.
         documents: how many sitemaps were read, or are unchanged.
         requests: how many requests were made for documents, redirects not counted; those for pages
             that may be gone are not among them.
         bytes: bytes that came over the wire.
         seconds: time from the beginning to the end.
-        crawl_delay: seconds between two requests, as robots.txt asks for them.
-        retry_after: the longest wait in seconds that a server asked for, where a document was given
-            up (Retry-After); counted from that answer.
-        address: the address that was connected to for the first answer with a document; "" where
-            it is not known.
-        waiting: in a run with `revisit`, how much news waits in one of its sitemaps at most; see
-            `PlannedDocument`.
-        due: from when one of its sitemaps may be asked again.
+        crawl_delay: seconds between two requests, by robots.txt.
+        retry_after: the longest wait in seconds that a server requested, if a document was given
+            up (Retry-After); counted from that response.
+        address: the IP address that sent the first response with a document; "" if it is not known.
+        waiting: in a run with `revisit`, the largest number of changes that wait in one of its
+            sitemaps; see `PlannedDocument`.
+        due: the time from which one of its sitemaps may be requested again.
     """
 
     site: str
@@ -443,10 +442,10 @@ class BodyDigest:
 
 
 _XML_COMMENT = re.compile(rb"<!--[^<]{0,1000}?-->")
-"""No markup is in it: whatever stands around it, it holds no record."""
-_LONGEST_COMMENT = 1_007
-_MOST_COMMENTS = 65_536
-"""Bytes of comments that are left out; more count, so that no flood of them passes unnoticed."""
+"""A comment without markup, so it can hold no record, whatever surrounds it."""
+_MAX_COMMENT_BYTES = 1_007
+_MAX_REMOVED_BYTES = 65_536
+"""Bytes of comments that are removed from one body; the hash counts all further ones."""
 _BEFORE_MARKUP = b"\xef\xbb\xbf \t\r\n"
 
 
@@ -461,10 +460,10 @@ class BodyHasher:
         self.size = 0
         self._hash = blake2b(digest_size=16)
         self._is_markup: bool | None = None
-        """True if the body begins with a tag; `None` until that is known."""
+        """True if the body begins with a tag; `None` before its first character."""
         self._held = b""
         """Bytes that may be the beginning of a comment."""
-        self._left_out = 0
+        self._removed_bytes = 0
 
     def add(self, chunk: bytes) -> None:
         """Hash more bytes."""
@@ -472,39 +471,34 @@ class BodyHasher:
             start = chunk.lstrip(_BEFORE_MARKUP)
             if start:
                 self._is_markup = start.startswith(b"<")
-            else:
-                self._is_markup = None
         if self._is_markup:
-            chunk = self._leave_out_comments(self._held + chunk)
+            chunk = self._remove_comments(self._held + chunk)
         self._update(chunk)
 
     def snapshot(self) -> BodyDigest:
         """Return the digest of all bytes so far."""
-        whole = self._hash.copy()
-        whole.update(self._held)
-        return BodyDigest(self.size + len(self._held), whole.digest())
+        copy = self._hash.copy()
+        copy.update(self._held)
+        return BodyDigest(self.size + len(self._held), copy.digest())
 
     def _update(self, data: bytes) -> None:
         self.size += len(data)
         self._hash.update(data)
 
-    def _leave_out_comments(self, data: bytes) -> bytes:
-        """Return bytes without their comments; hold back what may be the beginning of one."""
-        last = data.rfind(b"<", -_LONGEST_COMMENT)
-        may_begin = last >= 0 and b"<!--".startswith(data[last : last + 4])
-        if may_begin and b"-->" not in data[last + 4 :]:
-            end = last
-        else:
-            end = len(data)
-        self._held = data[end:]
-        data = data[:end]
-        # one character is found faster
-        if b"!" in data:
-            return _XML_COMMENT.sub(self._leave_out, data)
+    def _remove_comments(self, data: bytes) -> bytes:
+        """Return bytes without their comments; hold the beginning of an unfinished one."""
+        start = data.rfind(b"<", -_MAX_COMMENT_BYTES)
+        self._held = b""
+        is_comment = start >= 0 and b"<!--".startswith(data[start : start + 4])
+        if is_comment and b"-->" not in data[start + 4 :]:
+            self._held = data[start:]
+            data = data[:start]
+        if b"!" in data:  # a quick test, because nearly all data has no comments
+            return _XML_COMMENT.sub(self._remove_comment, data)
         return data
 
-    def _leave_out(self, comment: re.Match[bytes]) -> bytes:
-        if self._left_out >= _MOST_COMMENTS:
+    def _remove_comment(self, comment: re.Match[bytes]) -> bytes:
+        if self._removed_bytes >= _MAX_REMOVED_BYTES:
             return comment[0]
-        self._left_out += len(comment[0])
+        self._removed_bytes += len(comment[0])
         return b""

@@ -26,7 +26,7 @@ _EMPTY_VALUES: dict[str, Any] = {
 class EntryColumns:
     """Entries without extensions: the values of each field, `None` if no entry has it.
 
-    Iterate it for the entries, which are made meanwhile.
+    Iterate it to make the entries one after another.
     """
 
     loc: Sequence[str]
@@ -66,34 +66,40 @@ class EntryColumns:
             return [day and DateSource.LASTMOD for day in self.get("lastmod")]
         if name == "has_zone":
             return list(map(attrgetter(name), self))
-        column = getattr(self, "lastmod" if name == "date" else name, None)
+        if name == "date":
+            name = "lastmod"
+        column = getattr(self, name, None)
         if column is None:
             return [_EMPTY_VALUES.get(name)] * len(self)
         return list(column)
 
     def select(self, marks: Sequence[bool]) -> Self:
         """Return the entries that have a mark."""
-        columns: list[Any] = [getattr(self, name) for name in _COLUMN_NAMES]
+        columns = self._list_columns()
         return type(self)(
             *(column and list(compress(column, marks)) for column in columns)
         )
 
     def __getitem__(self, part: slice) -> Self:
-        columns: list[Any] = [getattr(self, name) for name in _COLUMN_NAMES]
+        columns = self._list_columns()
         return type(self)(*(column and column[part] for column in columns))
+
+    def _list_columns(self) -> list[Any]:
+        return [getattr(self, name) for name in _COLUMN_NAMES]
 
     @classmethod
     def join(cls, parts: Sequence[Self]) -> Self:
         """Return the entries of several parts."""
         if len(parts) == 1:
             return parts[0]
-        columns: list[Any] = [
-            list(chain.from_iterable(part.get(name) for part in parts))
-            if any(getattr(part, name) for part in parts)
-            else None
-            for name in _COLUMN_NAMES
-        ]
-        return cls(*columns)
+        columns: dict[str, Any] = {}
+        for name in _COLUMN_NAMES:
+            if any(getattr(part, name) for part in parts):
+                values = (part.get(name) for part in parts)
+                columns[name] = list(chain.from_iterable(values))
+            else:
+                columns[name] = None
+        return cls(**columns)
 
 
 _COLUMN_NAMES = [field.name for field in attrs.fields(EntryColumns)]
@@ -106,7 +112,7 @@ Events: TypeAlias = list[Event] | EntryColumns
 
 @attrs.frozen
 class SiteRows:
-    """Entries of several sites, for outputs: they have the column `site` besides.
+    """Entries of several sites, for outputs, which also have the column `site`.
 
     Attributes:
         parts: each site with its entries.
@@ -119,7 +125,7 @@ class SiteRows:
 
     @property
     def columns(self) -> EntryColumns | None:
-        """The entries by columns, if all are."""
+        """The entries by columns; `None` unless all of them are stored so."""
         parts = [rows for _, rows in self.parts if isinstance(rows, EntryColumns)]
         if parts and len(parts) == len(self.parts):
             return EntryColumns.join(parts)
@@ -127,15 +133,13 @@ class SiteRows:
 
     def get(self, name: str) -> list[Any]:
         """Return the values of a column."""
-        if name == "site":
-            return list(
-                chain.from_iterable(
-                    repeat(site, len(rows)) for site, rows in self.parts
-                )
-            )
-        return list(
-            chain.from_iterable(get_column(rows, name) for _, rows in self.parts)
-        )
+        values: list[Any] = []
+        for site, rows in self.parts:
+            if name == "site":
+                values += repeat(site, len(rows))
+            else:
+                values += get_column(rows, name)
+        return values
 
 
 OutputRows: TypeAlias = Rows | SiteRows
@@ -150,11 +154,17 @@ def get_column(rows: OutputRows, name: str) -> list[Any]:
 
 
 def join_output(parts: Sequence[OutputRows]) -> OutputRows:
-    """Return all rows of several parts, which have all a site, or none."""
-    sites = [part for part in parts if isinstance(part, SiteRows)]
-    if sites:
-        return SiteRows([pair for part in sites for pair in part.parts])
-    return join_rows([part for part in parts if not isinstance(part, SiteRows)])
+    """Return all rows of several parts; either all parts have a site, or none has one."""
+    site_parts: list[tuple[str, Rows]] = []
+    plain_parts: list[Rows] = []
+    for part in parts:
+        if isinstance(part, SiteRows):
+            site_parts += part.parts
+        else:
+            plain_parts.append(part)
+    if site_parts:
+        return SiteRows(site_parts)
+    return join_rows(plain_parts)
 
 
 def select_rows(rows: Rows, marks: Sequence[bool]) -> Rows:
@@ -177,7 +187,7 @@ def join_rows(
 
 
 BATCH_ROWS = 8_192
-"""Entries that wait to become columns, of as many sites as it takes; about 3 MB."""
+"""Entries, of one or many sites, that are collected into one batch; about 3 MB."""
 
 
 # -- dates
@@ -186,22 +196,26 @@ BATCH_ROWS = 8_192
 def is_recent(entry: UrlEntry, since: datetime, *, keep_undated: bool = True) -> bool:
     """Return whether an entry passes `since`: by its lastmod, else by its news date.
 
-    One without either passes if undated ones are kept.
+    An entry without a date passes if `keep_undated`.
     """
     moment = entry.lastmod or entry.date
-    if moment is None or moment >= since:
-        return moment is not None or keep_undated
+    if moment is None:
+        return keep_undated
+    if moment >= since:
+        return True
     text = entry.lastmod_text
     if entry.lastmod is None:
-        # The text of a publication date is not kept. Midnight in UTC is what a date without a time
-        # is read as.
-        is_day = moment.tzinfo is UTC and moment.time() == time.min
-        text = None if is_day else moment.isoformat()
+        # The entry does not have the text of its publication date. A date without a time is read
+        # as midnight in UTC.
+        text = None
+        if moment.tzinfo is not UTC or moment.time() != time.min:
+            text = moment.isoformat()
     return is_since(moment, text, since)
 
 
 def count_odd(entries: Iterable[UrlEntry]) -> tuple[int, int]:
-    """Return how many entries have no date, and how many one in the future."""
+    """Return how many entries have no date, and how many have a date in the future."""
     limit = datetime.now(UTC) + TOLERANCE
     dates = [entry.date for entry in entries]
-    return dates.count(None), sum(day is not None and day > limit for day in dates)
+    future = [day for day in dates if day is not None and day > limit]
+    return dates.count(None), len(future)

@@ -1,7 +1,7 @@
 """URLs as text: resolution, comparison, checks, and the site of each.
 
-Nothing here opens a connection. One parser, yarl's, decides what a host is: it is the one that
-aiohttp connects with. It is imported where it is used, because most URLs need no parser at all.
+Nothing here opens a connection. Hosts are parsed by yarl alone, because aiohttp connects with it.
+It is imported inside functions, because most URLs need no parser at all.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
     from yarl import URL
 
-Hosts = Literal["host", "site", "any"]
-"""Scope of hosts: the same one, the same registrable domain, or all."""
+HostScope = Literal["host", "site", "any"]
+"""Scope of hosts: the same host, the same registrable domain, or all hosts."""
 
 _SCHEMES = ("http://", "https://")
 _LOADING_LOCK = Lock()
@@ -32,8 +32,9 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _FOREIGN_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+-]*:", re.ASCII | re.IGNORECASE)
 """Beginning of a URL with a foreign scheme; `example.org:8080` has no scheme."""
 
-# What a normaliser would leave as it is, but for dot segments: lower-case host with no user, no
-# port or one of a test server, a path, no percent-encoding, no fragment. Nine of ten are like that.
+# URLs that a normaliser would not change, except for dot segments: lower-case host without a user,
+# no port or that of a test server, a path, no percent-encoding, no fragment. Nine of ten are like
+# this.
 NORMAL_URL = re.compile(
     r"https?://[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::(?:[1-9][0-9]{3}|[1-5][0-9]{4}))?"
     r"/[A-Za-z0-9_~!$&'()*+,;=:@/.-]*"
@@ -44,7 +45,7 @@ NORMAL_URL = re.compile(
 _BROKEN_URL = re.compile(
     r"https?[^\w/?#.]?//|[^?#]*?(?::|%3a)(?:/|%2f){2}", re.IGNORECASE
 )
-"""A host follows, and a parser would take it for a folder."""
+"""The beginning of a URL whose host a parser would take for a folder."""
 _FIRST_SEGMENT = re.compile(r"[^/?#]*")
 _NO_HOSTS = frozenset(
     ("localhost", "undefined", "null", "None", "NaN", "[object Object]")
@@ -58,11 +59,11 @@ _TEMPLATE = re.compile(r"\{\{|\{%|\{#|\$\{|<%|<\?")
 _REPLACEMENT_CHARACTER = "\ufffd"
 _MISSING_HOST = re.compile(r"https?://(?:[/?#]|\Z)", re.IGNORECASE)
 _ORIGIN = re.compile(r"https?://[^/?#]")
-# Quick checks. What passes one of them is judged no further, so that neither may pass a URL of
-# which `find_url_error` or `url_warnings` has something to say.
+# Quick checks. A URL that passes one of them is not checked further, so neither may pass a URL for
+# which `find_url_error` or `url_warnings` returns a code.
 PLAIN_URL = re.compile(r"https?://[!\"$-.0-;=>@-z|-~][!-;=-z|-~]{0,2000}+")
 """An absolute URL without an error or a warning, as nearly all are."""
-# Other control characters cannot occur: no XML holds them, and text sitemaps check separately.
+# Other control characters cannot occur: XML excludes them, and text sitemaps check separately.
 _SUSPECT_CHARACTERS = (" ", "{", "<", "\t", "\n", "\r", "\x7f", _REPLACEMENT_CHARACTER)
 """Characters that may mean an error or a warning."""
 
@@ -71,15 +72,15 @@ _PARTS = re.compile(
     r"([A-Za-z][A-Za-z0-9+.-]*+:)?(//[^/?#]*+)?([^?#]*+)(\?[^#]*+)?(#.*+)?", re.DOTALL
 )
 _NOT_IN_A_REQUEST = re.compile(r"%(?![0-9A-Fa-f]{2})|[^!$-;=?-Z_a-z~]")
-"""All but the characters of a path and a query (RFC 3986, sections 3.3 and 3.4)."""
+"""Characters outside a path and a query (RFC 3986, sections 3.3 and 3.4)."""
 _BLANKS = "".join(map(chr, range(33)))
 INVISIBLE = r"\s\xad\u061c\u180e\u200b-\u200f\u2060-\u2064\ufeff"
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
-"""Blanks, and what has no width, such as byte order marks, which editors and databases leave."""
+"""Blanks, and characters without a width, such as byte order marks, which editors leave."""
 _NO_BASE = "about:invalid"
-"""A base with which no relative URL becomes one of the web."""
+"""A base against which no relative URL resolves to an http(s) URL."""
 _NO_BREAKS = dict.fromkeys(map(ord, "\t\r\n"))
-"""Removes what parsers of URLs remove, as the blanks before them."""
+"""Removes the characters that URL parsers remove."""
 
 
 def has_web_scheme(url: str) -> bool:
@@ -108,9 +109,9 @@ def trim(text: str) -> str:
 def write_target(url: str) -> str:
     """Return path and query of a URL as they are requested; "" if it has neither.
 
-    They stay byte for byte as they are written, because servers compare them so: signatures of
-    object stores cover the escapes too. Only what no request may contain is percent-encoded
-    (RFC 9112, section 3.2.1).
+    Both stay byte for byte as they are written, because servers compare them so: signatures of
+    object stores cover the escapes too. Only characters that no request may contain are
+    percent-encoded (RFC 9112, section 3.2.1).
     """
     _, _, path, query, _ = _split(url)
     return _NOT_IN_A_REQUEST.sub(_percent_encode, path + query)
@@ -122,33 +123,37 @@ def _percent_encode(match: re.Match[str]) -> str:
 
 def remove_login(url: str) -> str:
     """Remove user and password from an absolute URL; the rest stays as it is written."""
-    scheme, host, *rest = _split(url)
-    return "".join([scheme, "//", host[2:].rpartition("@")[2], *rest])
+    scheme, host, path, query, fragment = _split(url)
+    _, _, address = host[2:].rpartition("@")
+    return f"{scheme}//{address}{path}{query}{fragment}"
 
 
 def move_to_origin(url: str, origin: str) -> str:
     """Return a URL with another scheme, host and port; its login stays."""
     _, host, path, query, _ = _split(url)
     login, at, _ = host[2:].rpartition("@")
-    scheme, slashes, place = origin.partition("://")
-    return f"{scheme}{slashes}{login}{at}{place}{path}{query}"
+    scheme, slashes, address = origin.partition("://")
+    return f"{scheme}{slashes}{login}{at}{address}{path}{query}"
 
 
 def name_as_site(url: str) -> str:
     """Return the URL of a site in one spelling.
 
-    Without a final dot of its host and a path of slashes alone. Its query stays: some sites have
-    their sitemap at `/?type=1533906435`.
+    A final dot of the host is removed, and a path of slashes becomes one slash. The query stays,
+    because some sites have their sitemap at `/?type=1533906435`.
     """
     scheme, host, path, query, _ = _split(url)
-    path = path if path.strip("/") else path[:1]
+    if not path.strip("/"):
+        path = path[:1]
     return f"{scheme}{_FINAL_DOT.sub('', host)}{path}{query}"
 
 
 def path_of(text: str) -> str:
     """Return the path that a `file:` URI names (RFC 8089); any other text as it is."""
-    parts = urlsplit(text) if is_file_url(text) else None
-    if parts is None or parts.netloc not in ("", "localhost"):
+    if not is_file_url(text):
+        return text
+    parts = urlsplit(text)
+    if parts.netloc not in ("", "localhost"):
         return text
     from urllib.request import url2pathname  # noqa: PLC0415 (loads http.client: 50 ms)
 
@@ -168,8 +173,9 @@ def is_file_url(url: str) -> bool:
 def resolve(base: str, reference: str) -> str | None:
     """Resolve a reference against the URL of its document (RFC 3986, section 5).
 
-    `None` where there is no base to resolve against, or nothing that could be a URL. What has a
-    scheme is never relative: `https:x` is not a path (section 5.2.2, the strict reading).
+    `None` if there is no base to resolve against, or if the result is not an http(s) URL. A
+    reference with a scheme is never relative: `https:x` is not a path (section 5.2.2, the strict
+    reading).
     """
     is_absolute = has_web_scheme(reference)
     if not is_absolute and _SCHEME.match(reference):
@@ -181,7 +187,9 @@ def resolve(base: str, reference: str) -> str | None:
             path = base_path
             query = query or base_query
         elif not host and not path.startswith("/"):
-            folder = base_path[: base_path.rfind("/") + 1] or ("/" if base_host else "")
+            folder = base_path[: base_path.rfind("/") + 1]
+            if base_host and not folder:
+                folder = "/"
             path = _remove_dots(folder + path)
         else:
             path = _remove_dots(path)
@@ -195,14 +203,16 @@ def resolve(base: str, reference: str) -> str | None:
             urlsplit(url)
         except ValueError:  # brackets that are not an IPv6 address
             return None
-    return url if has_web_scheme(url) else None
+    if has_web_scheme(url):
+        return url
+    return None
 
 
 def find_url(base: str, reference: str) -> str | None:
-    """Return the absolute URL that an author meant; `None` if nothing could be meant.
+    """Return the absolute URL that an author meant; `None` if there is none.
 
-    Unlike a browser, it never takes a host for a folder: what begins with the host of its base is
-    on that host, and what has a `://` in its path, plain or encoded, is a broken URL, not a path.
+    Unlike a browser, it never takes a host for a folder: a reference that begins with the host of
+    its base is on that host, and one with `://` in its path, plain or encoded, is a broken URL.
     """
     if has_web_scheme(reference):
         return resolve(base, reference)
@@ -216,43 +226,46 @@ def find_url(base: str, reference: str) -> str | None:
 def find_base(base: str, reference: str) -> str:
     """Return the base that an element names: `<base href>` of a page, or an `xml:base`.
 
-    One that is no URL does not count. A long one would be repeated by each URL that is resolved
-    against it, and each would be too long as well: nothing can be resolved against it.
+    A reference that is not a URL is ignored. Nothing can be resolved against a long one, because
+    each URL would repeat it, and be too long as well.
     """
     if len(reference) >= PROTOCOL_MAX_LOC_CHARS:
         return _NO_BASE
-    found = find_url(base, reference.strip())
-    if found is None:
+    url = find_url(base, reference.strip())
+    if url is None:
         return base
-    if len(found) < PROTOCOL_MAX_LOC_CHARS:
-        return found
-    return _NO_BASE
+    if len(url) >= PROTOCOL_MAX_LOC_CHARS:
+        return _NO_BASE
+    return url
 
 
 def _add_scheme(base: str, reference: str) -> str:
-    """Return a URL without a scheme that begins with the host of its base; or ""."""
-    host = _FIRST_SEGMENT.match(reference)[0]  # type: ignore[index]  # it may be empty
+    """Add the scheme to a reference that begins with the host of its base; else return ""."""
+    segment = _FIRST_SEGMENT.match(reference)[0]  # type: ignore[index]  # it may be empty
+    if not segment or "@" in segment:
+        return ""
     scheme = base[: base.find(":")].lower()
-    if host and "@" not in host:
-        named = host_of(f"{scheme}://{host}")
-    else:
-        named = ""
-    own = host_of(base).removeprefix("www.") if named else ""
-    is_own = bool(own) and (named == own or named.endswith(f".{own}"))
-    return f"{scheme}://{reference}" if is_own else ""
+    host = host_of(f"{scheme}://{segment}")
+    if not host:
+        return ""
+    base_host = host_of(base).removeprefix("www.")
+    if base_host and f".{host}".endswith(f".{base_host}"):
+        return f"{scheme}://{reference}"
+    return ""
 
 
 def _split(url: str) -> tuple[str, ...]:
     """Split a URL into scheme, host, path, query and fragment, with their marks.
 
-    Unlike those of `urlsplit`, an empty query is not lost, and no long URL is kept in a cache.
+    Unlike `urlsplit`, it keeps an empty query, and caches no long URL.
     """
     match = _PARTS.match(url.lstrip(_BLANKS).translate(_NO_BREAKS))
-    if match:
-        scheme, host, *rest = match.groups("")
-    else:
-        scheme, host, *rest = ("",) * 5
-    return (scheme, "" if host == "//" else host, *rest)
+    if match is None:
+        return ("",) * 5
+    parts = match.groups("")
+    if parts[1] == "//":
+        return (parts[0], "", *parts[2:])
+    return parts
 
 
 def _remove_dots(path: str) -> str:
@@ -264,40 +277,45 @@ def _remove_dots(path: str) -> str:
         return path
     kept: list[str] = []
     segments = path.split("/")
+    if segments[-1] in {".", ".."}:
+        segments.append("")
     for segment in segments:
         if segment == "..":
             del kept[max(len(kept) - 1, 1) :]
         elif segment != ".":
             kept.append(segment)
-    return "/".join([*kept, ""] if segments[-1] in {".", ".."} else kept)
+    return "/".join(kept)
 
 
 def parse_url(url: str) -> URL | None:
-    """Parse a URL as the HTTP client will, or return `None` if it cannot be requested.
+    """Parse a URL in the way of the HTTP client; `None` if it cannot be requested.
 
-    One that is longer than servers take cannot.
+    A URL that is longer than servers accept cannot.
     """
-    # SECURITY: strangers write these URLs, and what is cached is kept for the life of the process.
+    # SECURITY: strangers write these URLs, and the cache lives as long as the process.
     if len(url) > MAX_URL_CHARS or (not url.isascii() and _has_long_host(url)):
         return None
-    is_usual = len(url) <= PROTOCOL_MAX_LOC_CHARS
-    parse = _parse_cached if is_usual else _parse_cached.__wrapped__
-    return parse(url)
+    if len(url) <= PROTOCOL_MAX_LOC_CHARS:
+        return _parse_cached(url)
+    return _parse_cached.__wrapped__(url)
 
 
 def _has_long_host(url: str) -> bool:
     """Return whether the host of a URL is beyond ASCII, and longer than any name of DNS.
 
-    SECURITY: to encode it would take a millisecond for each 40 labels, and more if they are long.
-    A label beyond ASCII takes its marks and one character or more for each of its own (RFC 3492).
+    SECURITY: its encoding would take a millisecond for each 40 labels, and more if they are long.
+    A label beyond ASCII is encoded as `xn--` and at least one character for each of its own
+    (RFC 3492).
     """
     _, host, *_ = _split(url)
+    if host.isascii():
+        return False
     labels = host[2:].rpartition("@")[2].partition(":")[0].split(".")
-    size = sum(
-        len(label) + (1 if label.isascii() else 1 + len("xn--")) for label in labels
-    )
-    is_long = size > _MAX_HOST_CHARS + 1 or max(map(len, labels)) > _MAX_LABEL_CHARS
-    return is_long and not host.isascii()
+    size = len(labels) + sum(map(len, labels))
+    for label in labels:
+        if not label.isascii():
+            size += len("xn--")
+    return size > _MAX_HOST_CHARS + 1 or max(map(len, labels)) > _MAX_LABEL_CHARS
 
 
 @lru_cache(maxsize=1024)
@@ -306,26 +324,28 @@ def _parse_cached(url: str) -> URL | None:
 
     try:
         parsed = URL(url)
-        parsed.raw_host  # noqa: B018 (parsed on first use, where a bad IDN host raises)
+        parsed.raw_host  # noqa: B018 (parsed on first use, which raises for a bad IDN host)
         parsed.port  # noqa: B018
-    except (ValueError, IndexError):
-        # of `https://[@/` yarl takes the first letter of no host
+    except (ValueError, IndexError):  # yarl raises IndexError for `https://[@/`
         return None
     host = parsed.raw_host
-    # No name and no public address has a "%"; the parser would keep it in several spellings.
+    # No name and no public address has a "%", and the parser keeps several spellings of it.
     if parsed.scheme in ("http", "https") and host and "%" not in host:
         return parsed
     return None
 
 
 def url_key(url: str) -> str:
-    """Return the key under which spellings of one URL meet.
+    """Return the key of a URL, which is the same for all its spellings.
 
     Lower-case host, no default port, no dot segments, no needless percent-encoding, no fragment.
-    Query, trailing slash, `www.` and scheme stay: servers tell those apart. A URL that cannot be
-    parsed is its own key.
+    Query, trailing slash, `www.` and scheme stay, because servers distinguish them. A URL that
+    cannot be parsed is its own key.
     """
-    if _is_normal(url) or (parsed := parse_url(url)) is None:
+    if _is_normal(url):
+        return url
+    parsed = parse_url(url)
+    if parsed is None:
         return url
     key = str(parsed.with_fragment(None).with_user(None))
     if "/" in key[len("https://") :]:
@@ -342,7 +362,9 @@ def host_of(url: str) -> str:
     if origin := _cut_origin(url):
         return origin.partition("://")[2].partition(":")[0]
     parsed = parse_url(url)
-    return ((parsed.raw_host or "") if parsed else "").lower().rstrip(".")
+    if parsed is None or parsed.raw_host is None:
+        return ""
+    return parsed.raw_host.lower().rstrip(".")
 
 
 def origin_of(url: str) -> str:
@@ -350,30 +372,33 @@ def origin_of(url: str) -> str:
     if origin := _cut_origin(url):
         return origin
     parsed = parse_url(url)
-    return str(parsed.origin()) if parsed else ""
+    if parsed is None:
+        return ""
+    return str(parsed.origin())
 
 
 def _cut_origin(url: str) -> str:
     """Return the origin of a URL that is its own key; "" if it needs a parser."""
-    is_short = len(url) <= MAX_URL_CHARS and _is_normal(url)
-    if is_short:
+    if len(url) <= MAX_URL_CHARS and _is_normal(url):
         return url[: url.index("/", len("https://"))]
     return ""
 
 
-def same_hosts(hosts: Hosts, one: str, other: str) -> bool:
-    """Return whether two URLs belong together under the policy `hosts`.
+def same_hosts(hosts: HostScope, url: str, other_url: str) -> bool:
+    """Return whether two URLs belong together in a scope of hosts.
 
-    A URL without a host belongs to none, unless all belong. Where two hosts may be of one site, the
-    Public Suffix List decides; event loops load it in a thread first (`load_suffixes`).
+    A URL without a host belongs to no other one, unless the scope is "any". The Public Suffix List
+    decides if two hosts are of one site; event loops load it in a thread first (`load_suffixes`).
     """
     if hosts == "any":
         return True
-    one = host_of(one)
-    other = host_of(other)
-    if not one or not other:
+    host = host_of(url)
+    other_host = host_of(other_url)
+    if not host or not other_host:
         return False
-    return one == other or (hosts == "site" and site_of(one) == site_of(other))
+    if host == other_host:
+        return True
+    return hosts == "site" and site_of(host) == site_of(other_host)
 
 
 def site_of(host: str) -> str:
@@ -407,9 +432,9 @@ def _load() -> PublicSuffixList:
 
 
 def may_climb(url: str) -> bool:
-    """Return whether a URL, or any of the joined ones, may leave its folder.
+    """Return whether a URL, or one of several joined URLs, may leave its folder.
 
-    It would need "..", with dots plain or encoded, or torn apart by blanks that the parser drops.
+    It would need "..", plain or encoded, or separated by blanks that the parser removes.
     """
     return any(part in url for part in _CLIMBING)
 
@@ -423,29 +448,28 @@ def folder_of(url: str) -> str:
 
 
 def find_url_error(loc: str) -> IssueCode | None:
-    """Return why a loc cannot be the URL that was meant; `None` if it may be."""
+    """Return the reason why a loc cannot be the URL that its author meant, or `None`."""
     if _TEMPLATE.search(loc):
         return IssueCode.TEMPLATE
     if _MISSING_HOST.match(loc):
         return IssueCode.MALFORMED
-    # The bytes that stood there did not decode, and no repair can know which were meant.
+    # The bytes in its place did not decode, and no repair can restore them.
     if _REPLACEMENT_CHARACTER in loc:
         return IssueCode.MALFORMED
     return None
 
 
 def read_loc(text: str, base: str) -> tuple[str, list[IssueCode]]:
-    """Return the absolute URL that a loc gives, and its Issues.
+    """Return the absolute URL of a loc, and its Issues.
 
-    It is resolved against `base` if it is relative, and "" if it must be dropped: the one code
-    then says why.
+    A relative loc is resolved against `base`. The URL is "" if it must be dropped, for the reason
+    of the only code.
     """
+    codes: list[IssueCode] = []
     written = text.strip()
     text = trim(text)
     if text != written:
-        codes = [IssueCode.URL_CHARACTERS]
-    else:
-        codes = []
+        codes.append(IssueCode.URL_CHARACTERS)
     if error := find_url_error(text):
         return "", [error]
     if has_web_scheme(text):
@@ -453,22 +477,22 @@ def read_loc(text: str, base: str) -> tuple[str, list[IssueCode]]:
     host = _FIRST_SEGMENT.match(text)[0].partition(":")[0]  # type: ignore[index]  # it may be empty
     if host in _NO_HOSTS and host != host_of(base):
         return "", [IssueCode.HOST_NOT_PUBLIC]
+    url = None
     if has_web_scheme(base):
         url = find_url(base, text)
-    else:
-        url = None
-    if url is None and _FOREIGN_SCHEME.match(text):
-        return "", [IssueCode.UNSUPPORTED_SCHEME]
-    if not has_web_scheme(base):
+    if url is None:
+        if _FOREIGN_SCHEME.match(text):
+            return "", [IssueCode.UNSUPPORTED_SCHEME]
+        if has_web_scheme(base):
+            return "", [IssueCode.MALFORMED]
         return "", [IssueCode.MISSING_BASE]
-    # the fault may be the base's
-    if error := find_url_error(url) if url else IssueCode.MALFORMED:
+    if error := find_url_error(url):  # the error may be that of the base
         return "", [error]
-    return url or "", [IssueCode.RELATIVE_LOC, *(codes or url_warnings(url or ""))]
+    return url, [IssueCode.RELATIVE_LOC, *(codes or url_warnings(url))]
 
 
 def url_warnings(url: str) -> list[IssueCode]:
-    """List the Issues of a URL that is delivered all the same."""
+    """List the Issues of a URL that is delivered nevertheless."""
     codes = []
     if not url.isprintable() or " " in url:
         codes.append(IssueCode.URL_CHARACTERS)
@@ -479,26 +503,25 @@ def url_warnings(url: str) -> list[IssueCode]:
 
 def are_clean_urls(locs: Sequence[str]) -> bool:
     """Return whether all are absolute http(s) URLs without an error or a warning."""
-    # A few passes in C over all of them joined cost less than a Python call for each.
+    # A few passes in C over the joined text cost less than a Python call for each URL.
+    if not locs:
+        return False
     joined = "".join(locs)
     if not joined.isascii() and not joined.isprintable():
         return False
     for char in _SUSPECT_CHARACTERS:
         if char in joined:
             return False
-    origin = _ORIGIN.match(locs[0]) if locs else None
-    return (
-        origin is not None
-        # Mostly all URLs have the origin of the first one.
-        and (
-            all(map(str.startswith, locs, repeat(origin[0])))
-            or all(map(_ORIGIN.match, locs))
-        )
-        and (
-            len(joined) < PROTOCOL_MAX_LOC_CHARS
-            or max(map(len, locs)) < PROTOCOL_MAX_LOC_CHARS
-        )
-    )
+    origin = _ORIGIN.match(locs[0])
+    if origin is None:
+        return False
+    # Usually all URLs have the origin of the first one.
+    has_one_origin = all(map(str.startswith, locs, repeat(origin[0])))
+    if not has_one_origin and not all(map(_ORIGIN.match, locs)):
+        return False
+    if len(joined) < PROTOCOL_MAX_LOC_CHARS:
+        return True
+    return max(map(len, locs)) < PROTOCOL_MAX_LOC_CHARS
 
 
 def check_url(name: str, value: object) -> str:

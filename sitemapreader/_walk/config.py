@@ -23,7 +23,7 @@ from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.options import ExtraFormats, FetchOptions, Limits, one_of
 from sitemapreader._types.outcomes import Document
 from sitemapreader._types.patterns import compile_pattern
-from sitemapreader._types.urls import Hosts, check_url, is_file_url, path_of
+from sitemapreader._types.urls import HostScope, check_url, is_file_url, path_of
 from sitemapreader._walk.context import UrlAllowance
 from sitemapreader._walk.search import Search
 from sitemapreader.fetch.client import Fetcher, find_settings
@@ -117,7 +117,7 @@ class SharedArguments(SearchArguments, total=False):
     language: str | Iterable[str]
     sample: int | None
     seed: int
-    hosts: Hosts
+    hosts: HostScope
     scope: Scope
     state: str | Path | WalkState | None
     changes: bool
@@ -289,7 +289,7 @@ class WalkConfig(Search):
     language: tuple[str, ...] = attrs.field(default=(), converter=_languages)
     sample: int | None = None
     seed: int = attrs.field(default=0, validator=attrs.validators.instance_of(int))
-    hosts: Hosts = attrs.field(default="site", validator=one_of(Hosts))
+    hosts: HostScope = attrs.field(default="site", validator=one_of(HostScope))
     scope: Scope = attrs.field(default="keep", validator=one_of(Scope))
     map_hosts: HostMap = attrs.field(factory=HostMap, converter=_host_map)
     state: WalkState | None = None

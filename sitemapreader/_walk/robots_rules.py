@@ -9,7 +9,7 @@ from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.urls import (
-    Hosts,
+    HostScope,
     has_suffixes,
     host_of,
     load_suffixes,
@@ -31,7 +31,9 @@ _ASKED_FOR = (Via.GIVEN, Via.SITE, Via.ROBOTS)
 class RobotsRules:
     """The rules by which a walk fetches a sitemap: who names it, and what robots.txt says."""
 
-    def __init__(self, context: WalkContext, hosts: Hosts, robots: WalkRobots) -> None:
+    def __init__(
+        self, context: WalkContext, hosts: HostScope, robots: WalkRobots
+    ) -> None:
         self.robots = robots
         self._client = context.client
         self._hosts = hosts
@@ -105,7 +107,7 @@ class RobotsRules:
         return (await self.robots.find(place)).lists(url)
 
 
-async def belongs_to_any(hosts: Hosts, referrers: Sequence[str], url: str) -> bool:
+async def belongs_to_any(hosts: HostScope, referrers: Sequence[str], url: str) -> bool:
     """Return whether a URL belongs to the host or site of a referrer."""
     if any(same_hosts("host", referrer, url) for referrer in referrers):
         return True

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sitemapreader._types import urls
 from sitemapreader._types.urls import (
     PLAIN_URL,
-    Hosts,
+    HostScope,
     are_clean_urls,
     find_url_error,
     folder_of,
@@ -287,7 +287,7 @@ def test_the_site_of_a_host(host: str, site: str) -> None:
 )
 @for_each("policy", ["host", "site", "any"])
 def test_who_belongs_together(
-    one: str, other: str, policies: str, policy: Hosts
+    one: str, other: str, policies: str, policy: HostScope
 ) -> None:
     """Two URLs belong together by host, by registrable domain, or in any case."""
     assert same_hosts(policy, one, other) is (policy in policies.split())
