@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from sitemapreader._read.media import read_media
+from sitemapreader._read.media import has_media, read_media
 from sitemapreader._read.record import (
     MARKUP,
     Record,
@@ -52,7 +52,6 @@ from sitemapreader._types.models import (
     Alternate,
     Change,
     Extra,
-    Format,
     SitemapEntry,
     UrlEntry,
     Via,
@@ -79,6 +78,9 @@ if TYPE_CHECKING:
     from sitemapreader._types.models import Event
 
 _LINK_KEYS = (XHTML, OWN, ATOM)
+_LINK_MEANING = (OWN, "link")
+_GUID_MEANING = (OWN, "guid")
+_TITLE_MEANING = (OWN, "title")
 
 
 def read_parts(
@@ -287,20 +289,27 @@ def deliver_pages(
             stats.add_issue(events, IssueCode.FEED_HAS_MORE, value=href)
 
 
+Fields: TypeAlias = "defaultdict[tuple[str, str], list[Element]]"
+"""Meaning of a name -> the elements of a record that have it."""
+
+
+def _group_fields(context: RecordContext, record: Element) -> Fields:
+    """Return the elements of a record by their meanings."""
+    names = context.names
+    fields: Fields = defaultdict(list)
+    for child in record:
+        fields[names[child.tag].meaning].append(child)
+    return fields
+
+
 def _read_item(context: RecordContext, record: Element) -> Iterator[None]:
     """Read an RSS item: `<link>`, else a `<guid>` that is a permalink (RSS 2.0)."""
-    link = guid = None
-    for child in record:
-        own = context.names[child.tag].own
-        if own == "link" and link is None and list_texts(child):
-            link = child
-        elif own == "guid" and guid is None and _is_permalink(child):
-            guid = child
-        if context.is_due():
-            yield
-    link = guid if link is None else link
+    fields = _group_fields(context, record)
+    links = filter(list_texts, fields[_LINK_MEANING])
+    guids = filter(_is_permalink, fields[_GUID_MEANING])
+    link = next(chain(links, guids), None)
     text = "" if link is None else get_text(link)
-    yield from _deliver(context, record, text, link, Format.RSS)
+    return _deliver(context, record, fields, text, link)
 
 
 def _is_permalink(guid: Element) -> bool:
@@ -314,12 +323,12 @@ def _is_permalink(guid: Element) -> bool:
 
 def _read_entry(context: RecordContext, record: Element) -> Iterator[None]:
     """Read an Atom entry: its alternate link, text/html first (RFC 4287, 4.2.7)."""
+    fields = _group_fields(context, record)
     alternates = []
-    for child in record:
-        if context.names[child.tag].own == "link":
-            link = get_attributes(child)
-            if "alternate" in _list_relations(link, "alternate"):
-                alternates.append((link.get("href", "").strip(), child, link))
+    for child in fields[_LINK_MEANING]:
+        link = get_attributes(child)
+        if "alternate" in _list_relations(link, "alternate"):
+            alternates.append((link.get("href", "").strip(), child, link))
         if context.is_due():
             yield
     found = [each for each in alternates if each[0]]
@@ -328,40 +337,46 @@ def _read_entry(context: RecordContext, record: Element) -> Iterator[None]:
     if not found:  # its URL as its text, as in RSS
         element = next((each for _, each, _ in alternates if list_texts(each)), None)
         text = "" if element is None else get_text(element)
-    yield from _deliver(context, record, text, element, Format.ATOM)
+    yield from _deliver(context, record, fields, text, element)
 
 
 def _deliver(
     context: RecordContext,
     record: Element,
+    fields: Fields,
     text: str,
     link: Element | None,
-    format_: Format,
 ) -> Iterator[None]:
     context.report_repairs(text)
     url = context.check_loc(text, link)
+    if context.is_due(len(record)):
+        yield
     if url is None:
         return
-    # The best date that is not empty; of equal ones, the first.
-    ranks = FEED_DATES[format_]
+    date = _find_date(context, record)
+    lastmod, written = context.read_value(date, url, parse_lastmod, IssueCode.LASTMOD)
+    entry = UrlEntry(url, lastmod, sitemap=context.stats.sitemap, lastmod_text=written)
+    for title in fields[_TITLE_MEANING]:
+        entry.title = find_plain_text(title) or None
+        if entry.title:
+            break
+    if has_media(fields):
+        entry.images, entry.videos = yield from read_media(context, record, url)
+    context.deliver(entry)
+
+
+def _find_date(context: RecordContext, record: Element) -> Element | None:
+    """Return the best date that is not empty; of equal ones, the first."""
+    names = context.names
+    ranks = FEED_DATES[names[record.tag].tag]
     best = len(ranks)
     date = None
-    title = ""
     for child in record:
-        name = context.names[child.tag]
-        rank = ranks.get((name.key, name.tag), best)
+        rank = ranks.get(names[child.tag].meaning, best)
         if rank < best and context.is_filled(child):
             best = rank
             date = child
-        if name.own == "title" and not title:
-            title = find_plain_text(child)
-        if context.is_due():
-            yield
-    lastmod, written = context.read_value(date, url, parse_lastmod, IssueCode.LASTMOD)
-    entry = UrlEntry(url, lastmod, sitemap=context.stats.sitemap, lastmod_text=written)
-    entry.title = title or None
-    entry.images, entry.videos = yield from read_media(context, record, url)
-    context.deliver(entry)
+    return date
 
 
 # -- the records of the protocol
@@ -372,10 +387,9 @@ def read_record(context: RecordContext, record: Record) -> Iterator[None]:
     context.record = record
     if record.error:
         context.drop_record(record.error, join_texts(record.element))
-    else:
-        parse = _PARSERS_BY_NAME[context.names[record.element.tag].tag]
-        yield from parse(context, record.element)
-    context.report_cut()
+        return iter(())
+    parse = _PARSERS_BY_NAME[context.names[record.element.tag].tag]
+    return parse(context, record.element)
 
 
 def _read_protocol_record(context: RecordContext, record: Element) -> Iterator[None]:
@@ -383,7 +397,9 @@ def _read_protocol_record(context: RecordContext, record: Element) -> Iterator[N
 
     A record without a loc may have its URL as its own text, unless that may be cut.
     """
-    parts, number = yield from _split_by_loc(context, record)
+    parts, number = _split_by_loc(context, record)
+    if context.is_due(len(record)):
+        yield
     if number or context.record.cut:
         texts = []
     else:
@@ -408,9 +424,7 @@ def _read_protocol_record(context: RecordContext, record: Element) -> Iterator[N
             yield
 
 
-def _split_by_loc(
-    context: RecordContext, record: Element
-) -> Generator[None, None, tuple[list[_Part], int]]:
+def _split_by_loc(context: RecordContext, record: Element) -> tuple[list[_Part], int]:
     """Split a record by its locs, each with the fields behind it; count them.
 
     What stands before the first loc belongs to it too, and an empty one does not count beside
@@ -439,8 +453,6 @@ def _split_by_loc(
                 part.others.append((name, child))
         elif context.is_filled(child):
             part.take_field(own, child)
-        if context.is_due():
-            yield
     return parts, number
 
 
@@ -493,9 +505,7 @@ def _make_sitemap_entry(
 def _make_url_entry(context: RecordContext, url: str, part: _Part) -> Iterator[None]:
     # what ResourceSync says of the URL (ANSI/NISO Z39.99, section 7)
     said = [
-        field
-        for name, field in part.others
-        if (name.key, name.tag) == (RESOURCESYNC, "md")
+        field for name, field in part.others if name.meaning == (RESOURCESYNC, "md")
     ]
     metadata = get_attributes(said[0]) if said else {}
     if metadata.get("capability"):  # a list of lists: sections 8 and 9

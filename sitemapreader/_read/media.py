@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sitemapreader._read.record import find_plain_text, get_attributes, join_texts
-from sitemapreader._read.vocabulary import MEDIA, Name, Names, parse_count
+from sitemapreader._read.vocabulary import MEDIA, OWN, Name, Names, parse_count
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import Image, Video
 
@@ -62,6 +62,16 @@ _SUFFIX = re.compile(r"\.(\w{2,7})\Z", re.ASCII)
 _SEEN = frozenset({"image", "video"})
 
 
+def has_media(fields: Mapping[tuple[str, str], list[Element]]) -> bool:
+    """Return whether elements, by their meanings, may be media."""
+    links = fields.get((OWN, "link"), ())
+    return (
+        (OWN, "enclosure") in fields
+        or any(link.attrib for link in links)
+        or any(key == MEDIA for key, _ in fields)
+    )
+
+
 def read_media(
     context: RecordContext, record: Element, page: str
 ) -> Generator[None, None, tuple[tuple[Image, ...], tuple[Video, ...]]]:
@@ -75,8 +85,6 @@ def read_media(
     read: Callable[[Element | None], str | None] = partial(_read_url, read_url, report)
     find_text: Callable[[Element | None], str | None] = _find_text
     parts, media = yield from _find_media(context, record)
-    if not parts:
-        return (), ()
     shared = _find_fields(names, record)
     if len(media) > 1:
         # Media share fields of the record: each is read once, so that time is linear.

@@ -389,7 +389,7 @@ class SitemapReader:
 
     def _check_limit(self, given: Events) -> Events:
         """Cut the events at the limit of entries."""
-        if self._lists_sitemaps:
+        if self.lists_sitemaps:
             self._lists_sitemaps = all(map(_SITEMAP_URL.search, _iterate_locs(given)))
         stats = self.stats
         most = self.limits.entries

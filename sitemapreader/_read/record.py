@@ -119,10 +119,10 @@ def make_instruction(_target: str, _text: str | None = None) -> Element[Any]:
 
 def has_instruction(element: Element) -> bool:
     """Return whether a processing instruction stands in it, such as `<?php ... ?>`."""
+    if not len(element):
+        return False
     children: Iterable[Element[Any]] = element
-    return len(element) > 0 and any(
-        child.tag is ProcessingInstruction for child in children
-    )
+    return any(child.tag is ProcessingInstruction for child in children)
 
 
 def list_texts(element: Element) -> list[str]:
@@ -143,6 +143,8 @@ def get_text(element: Element) -> str:
 
 def join_texts(element: Element) -> str:
     """Return its text and all text below it, joined and trimmed."""
+    if not len(element):
+        return (element.text or "").strip()
     return "".join(element.itertext()).strip()
 
 
@@ -171,7 +173,7 @@ def is_feed_link(link: Mapping[str, str], target: str) -> bool:
 def find_plain_text(element: Element) -> str:
     """Return the text of an element that may be HTML (RFC 4287, section 3.1.1.2)."""
     text = join_texts(element)
-    if is_html(get_attributes(element).get("type", "")):
+    if element.attrib and is_html(get_attributes(element).get("type", "")):
         text = unescape(_HTML_TAG.sub("", text), set()).strip()
     return text
 
@@ -235,12 +237,12 @@ class RecordContext:
         self._work = 0
         return events
 
-    def is_due(self) -> bool:
-        """Count an element that was read; return whether it is time for a pause.
+    def is_due(self, elements: int = 1) -> bool:
+        """Count elements that were read; return whether it is time for a pause.
 
         All that a stranger may repeat in a record is counted: so no record holds an event loop.
         """
-        self._work += 1
+        self._work += elements
         return self._work > _WORK_AT_ONCE
 
     # -- Issues and entries
@@ -271,7 +273,7 @@ class RecordContext:
 
     def report_repairs(self, text: str) -> None:
         """Report the repairs of the record; `text` is its first loc."""
-        if text or not self.record.cut:
+        if self.record.repairs and (text or not self.record.cut):
             for code in sorted(self.record.repairs):
                 self.add_issue(code, self.record.element, url=text or None)
 
@@ -295,7 +297,7 @@ class RecordContext:
         """
         record = self.record
         error = None
-        if loc is not None:
+        if loc is not None and len(loc):
             error = self._find_error(loc, list_texts(loc))
         if len(text) > self._longest:  # an attribute's, too
             error = IssueCode.FIELD_TOO_LONG
@@ -366,9 +368,9 @@ class RecordContext:
         """Return why a field cannot be read: a template in it, or its length."""
         if has_instruction(element):
             return IssueCode.TEMPLATE
-        is_long = max(map(len, texts), default=0) > self._longest
-        if is_long:
-            return IssueCode.FIELD_TOO_LONG
+        for text in texts:
+            if len(text) > self._longest:
+                return IssueCode.FIELD_TOO_LONG
         return None
 
     def read_markup(self, element: Element, url: str) -> str | None:

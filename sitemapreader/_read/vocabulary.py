@@ -91,6 +91,8 @@ NAMESPACES: dict[str, str] = {
     "sitemaps.org/schemas/sitemap": SITEMAP,  # without a version
 }
 
+_NAMESPACE_STARTS = tuple(NAMESPACES)
+
 # Prefixes by convention, for documents that use them without a declaration -> the URI meant.
 USUAL_PREFIXES = {
     "image": "http://www.google.com/schemas/sitemap-image/1.1",
@@ -133,9 +135,9 @@ def namespace_key(uri: str, format_: Format) -> str:
     for start in ("http://", "https://", "//"):
         bare = bare.removeprefix(start)
     bare = bare.removeprefix("www.")
-    key = next(
-        (key for start, key in NAMESPACES.items() if bare.startswith(start)), uri
-    )
+    key = uri
+    if bare.startswith(_NAMESPACE_STARTS):  # of which a record may have thousands
+        key = next(key for start, key in NAMESPACES.items() if bare.startswith(start))
     return OWN if key == OWN_KEYS.get(format_) else key
 
 
@@ -162,6 +164,8 @@ class Name:
     """Local name of the element in lower case."""
     own: str
     """`tag` in the document's own vocabulary, "" in any other."""
+    meaning: tuple[str, str]
+    """`key` and `tag`, by which fields are looked up."""
 
 
 class Names(dict[Any, Name]):
@@ -194,13 +198,14 @@ class Names(dict[Any, Name]):
         uri = uri[1:]
         key = self.find_key(uri)
         lower = local.lower()
-        name = Name(uri, local, key, lower, lower if key == OWN else "")
+        own = lower if key == OWN else ""
+        name = Name(uri, local, key, lower, own, (key, lower))
         if len(self) < _MOST_KEPT and len(tag) <= _LONGEST_KEPT:
             self[tag] = name
         return name
 
 
-NO_NAME = Name("", "", "", "", "")
+NO_NAME = Name("", "", "", "", "", ("", ""))
 """The name of comments and processing instructions, which are no elements."""
 
 
@@ -374,15 +379,15 @@ PARSED_EXTENSIONS = {slot.name: _make_extension(slot) for slot in models.EXTENSI
 """Key of a namespace, which is an attribute of the entry -> its extension."""
 
 PROTOCOL_FIELDS = ("loc", "lastmod", "changefreq", "priority")
-# Format -> the dates of a feed's record, by (key, tag): the lowest number is the best
-FEED_DATES: dict[Format, dict[tuple[str, str], int]] = {
-    Format.RSS: {
+# Record of a feed -> its dates, by (key, tag): the lowest number is the best
+FEED_DATES: dict[str, dict[tuple[str, str], int]] = {
+    "item": {
         (OWN, "pubdate"): 0,
         (DC, "date"): 1,
         (DC, "modified"): 1,
         (ATOM, "updated"): 2,
     },
-    Format.ATOM: {
+    "entry": {
         (OWN, tag): rank
         for rank, tag in enumerate(("updated", "modified", "published", "issued"))
     },

@@ -41,6 +41,13 @@ _RFC822 = re.compile(
     r")?",
     re.ASCII | re.IGNORECASE,
 )
+_PLAIN = re.compile(
+    r"(?:2\d{3}|199[1-9])-\d\d-\d\d"
+    r"(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d))?",
+    re.ASCII,
+)
+"""Full forms of W3C datetimes, whose digits fromisoformat reads as the pattern above does."""
+_from_iso = datetime.fromisoformat
 _MONTHS = [
     "jan",
     "feb",
@@ -55,6 +62,16 @@ _MONTHS = [
     "nov",
     "dec",
 ]
+_MONTH_NUMBERS = {
+    name.title(): f"{number:02}" for number, name in enumerate(_MONTHS, 1)
+}
+_PLAIN_MAIL = re.compile(
+    r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?"
+    rf"(\d\d) ({'|'.join(_MONTH_NUMBERS)}) (2\d{{3}}|199[1-9]) (\d\d:\d\d:\d\d)"
+    r" (?:GMT|([+-](?:0\d|1[0-3]))([0-5]\d))",
+    re.ASCII,
+)
+"""The form of RFC 822 that nearly all feeds have."""
 # RFC 822, section 5.1; hours east of Greenwich. It had the wrong signs for the military zones, so
 # their meaning is unknown, and they count as UTC (RFC 5322, section 4.3).
 _ZONES = dict.fromkeys(("", "ut", "utc", "gmt", *"abcdefghiklmnopqrstuvwxyz"), 0) | {
@@ -71,6 +88,14 @@ def parse_lastmod(text: str) -> datetime | None:
     A missing month, day or time counts as the first moment of its span; a missing zone as UTC.
     Never raises.
     """
+    with suppress(ValueError):  # 30 February
+        if _PLAIN.fullmatch(text):
+            return _from_iso(text if len(text) > 10 else text + "T00Z")
+        if mail := _PLAIN_MAIL.fullmatch(text):
+            day, month, year, clock, hours, minutes = mail.groups("00")
+            number = _MONTH_NUMBERS[month]
+            zone = f"{hours}:{minutes}" if hours != "00" else "Z"
+            return _from_iso(f"{year}-{number}-{day}T{clock}{zone}")
     moment = _parse_date(text)
     if moment is None or moment.year < FIRST_YEAR:
         return None
@@ -201,14 +226,8 @@ def _offset(text: str) -> timezone:
 
 # -- columns: the same dates by the thousand
 
-# Only the full forms, whose digits `fromisoformat` reads in the same way as `_W3C`. One match of
-# the joined column takes a tenth of the time of one match for each value.
-_PLAIN_COLUMN = re.compile(
-    r"(?:\n|(?:2\d{3}|199[1-9])-\d\d-\d\d"
-    r"(?:\n|T\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d)\n))*",
-    re.ASCII,
-)
-_from_iso = datetime.fromisoformat
+# One match of the joined column takes a tenth of the time of one match for each value.
+_PLAIN_COLUMN = re.compile(rf"(?>(?:(?>{_PLAIN.pattern}|)\n)*)", re.ASCII)
 
 
 def parse_column(texts: list[str]) -> list[datetime | None]:

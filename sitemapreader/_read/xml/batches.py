@@ -31,10 +31,10 @@ from sitemapreader._read.xml.tree import TreeReader
 from sitemapreader._types.issues import IssueCode, list_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from sitemapreader._read.stats import ReadStats
-    from sitemapreader._read.xml.tree import Span
+    from sitemapreader._read.xml.patterns import Span
     from sitemapreader._types.models import Event, Format
     from sitemapreader._types.options import Limits
     from sitemapreader._types.rows import Events
@@ -237,27 +237,43 @@ class XmlReader:
 
     # -- cutting
 
-    def _read_complete(self) -> Iterator[Events]:
-        run: list[Span] = []
-        position = self._position
-        while found := (
-            yield from find_record(self._pending, position, self.prolog.records)
-        ):
-            record, is_cut = found
-            if pass_nothing(self._pending, position) != record[0]:
-                yield from self._read_run(run)
-                yield from self._read_outside(record[0])
+    def _read_complete(self, run: Span | None = None) -> Iterator[Events]:
+        """Read all whole records by the tree, or a run that the pattern has found."""
+        self._position, end = run or (self._position, len(self._pending))
+        while (yield from self._read_next(end, is_run=run is not None)):
+            pass
+        if run and self._position < end:
+            yield from self._read_outside(end)
+
+    def _read_next(self, end: int, *, is_run: bool) -> Generator[Events, None, bool]:
+        """Read the next records before a place; mend a refused one; return if there are any."""
+        start = self._position
+        records, self._position = yield from self._tree.parse_batch(
+            self._pending, start, end, self._count_lines(start)
+        )
+        if records:
+            yield from self._read_records(records)
+            return True
+        found = yield from find_record(self._pending, start, self.prolog.records)
+        if not found or found[0][0] >= end:
+            return False
+        span, is_cut = found
+        if pass_nothing(self._pending, start) != span[0]:
+            yield from self._read_outside(span[0])
+            if not is_run:
                 yield from self._read_common()  # names may mean something else
-                run = []
-                position = self._position
-                continue
-            position = record[1]
-            run += [] if is_cut else [record]
-            if is_cut:
-                yield from self._read_run(run)
-                yield from self._mend_record(record)
-                run = []
-        yield from self._read_run(run)
+            return True
+        record = None
+        if not is_cut:
+            record = yield from self._tree.parse_record(
+                self._pending[slice(*span)], self._count_lines(span[0])
+            )
+        if record is None:
+            yield from self._mend_record(span)
+        else:
+            yield from self._read_records([record])
+            self._position = span[1]
+        return True
 
     def _drop_read(self) -> None:
         self._count_lines(self._position)
@@ -281,23 +297,9 @@ class XmlReader:
         for entries, odd in parts:
             self._stats.deliver(len(entries))
             yield entries
-            yield from self._read_run(odd)
+            if odd:
+                yield from self._read_complete(odd)
         self._position = end
-
-    def _read_run(self, run: Sequence[Span]) -> Iterator[list[Event]]:
-        """Read whole records by the tree; mend the refused ones."""
-        is_odd = bool(run) and self._tree.is_odd(self._pending[run[0][0] : run[-1][1]])
-        while run:
-            line = self._count_lines(run[0][0])
-            records, is_refused = yield from self._tree.parse(
-                self._pending, run, line, is_odd=is_odd
-            )
-            yield from self._read_records(records)
-            if records:
-                self._position = run[len(records) - 1][1]
-            if is_refused:
-                yield from self._mend_record(run[len(records)])
-            run = run[len(records) + is_refused :]
 
     def _mend_record(self, span: Span) -> Iterator[list[Event]]:
         document = self._tree.wrap(self._pending[slice(*span)])
@@ -359,6 +361,7 @@ class XmlReader:
             if self._accept(record):
                 for _ in read_record(self._context, record):
                     yield self._context.take_events()
+                self._context.report_cut()
             if self._context.is_due():
                 yield self._context.take_events()
         yield self._context.take_events()

@@ -100,6 +100,13 @@ def are_sound(text: str) -> bool:
     return "&" not in text or not ODD_REFERENCE.search(text)
 
 
+def has_open_section(text: str) -> bool:
+    """Return whether a CDATA section begins before the one before it ends."""
+    _, *sections = text.split(SECTION_START)
+    end = CLOSINGS[SECTION_START]
+    return not all(end in section for section in sections)
+
+
 def decode_many(texts: Iterable[str]) -> list[str]:
     """Decode texts that `are_sound`."""
     joined = "\0".join(texts)  # which stands in no text of XML

@@ -38,17 +38,15 @@ from sitemapreader._read.xml.grammar import (
     write_record_pattern,
 )
 from sitemapreader._read.xml.markup import (
-    CLOSINGS,
-    SECTION_START,
     are_sound,
     decode_many,
+    has_open_section,
     is_well_formed,
     pass_nothing,
 )
 from sitemapreader._read.xml.tree import parse_element
 from sitemapreader._types.dates import parse_column
 from sitemapreader._types.models import (
-    Event,
     Format,
     SitemapEntry,
     UrlEntry,
@@ -64,12 +62,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sitemapreader._read.xml.prolog import Prolog
-    from sitemapreader._read.xml.tree import Span, TreeReader
+    from sitemapreader._read.xml.tree import TreeReader
     from sitemapreader._types.options import Limits
 
     Column: TypeAlias = Sequence[Any]
-    Part: TypeAlias = tuple[Events, list[Span]]
-    """Entries, by columns where none has extensions, and the spans of the odd records behind."""
+    Span: TypeAlias = tuple[int, int]
+    """Where records begin and end."""
+    Part: TypeAlias = tuple[Events, Span | None]
+    """Entries, by columns where none has extensions, and where odd records are behind them."""
     Texts: TypeAlias = list[Sequence[str]]
     """The texts of records by columns."""
 
@@ -140,7 +140,7 @@ class PatternReader:
         columns = Columns(read)
         entries = self._make_entries(words, columns, found, sitemap)
         if not (odd := odd | columns.odd):
-            return [(entries, [])], end
+            return [(entries, None)], end
         spans = spans or _find_spans(pattern, text, start, end)
         return _part(entries, spans, odd), end
 
@@ -405,9 +405,8 @@ class Columns:
 
 def _are_clean(pattern: re.Pattern[str], runs: list[str]) -> bool:
     text = BORDER.join(runs)
-    _, *sections = text.split(SECTION_START)
-    if not all(CLOSINGS[SECTION_START] in section for section in sections):
-        return False  # one begins in another: each would be searched to the same end
+    if has_open_section(text):  # each would be searched to the same end
+        return False
     return pattern.sub("", text) == BORDER * (len(runs) - 1)
 
 
@@ -444,13 +443,17 @@ def _find_spans(
 
 
 def _part(entries: Events, spans: list[Span], odd: set[int]) -> list[Part]:
-    """Cut a batch into parts: entries, and the spans of the odd records behind them."""
-    parts: list[tuple[list[Event], list[Span]]] = [([], [])]
-    for place, (entry, span) in enumerate(zip(entries, spans, strict=True)):
-        if place in odd:
-            parts[-1][1].append(span)
-            continue
-        if parts[-1][1]:
-            parts.append(([], []))
-        parts[-1][0].append(entry)
-    return list(parts)
+    """Cut a batch into parts: entries, and where the odd records behind them are."""
+    given = list(entries)
+    parts: list[Part] = []
+    start = 0
+    for first in sorted(odd):
+        if first >= start:
+            end = first
+            while end in odd:
+                end += 1
+            parts.append((given[start:first], (spans[first][0], spans[end - 1][1])))
+            start = end
+    if start < len(given):
+        parts.append((given[start:], None))
+    return parts

@@ -22,27 +22,27 @@ from defusedxml.ElementTree import DefusedXMLParser
 from sitemapreader._read.record import NO_REPAIRS, Record, find_excess, make_instruction
 from sitemapreader._read.vocabulary import MAX_NAMESPACE_CHARS
 from sitemapreader._read.xml.markup import (
-    CLOSINGS,
+    BLANKS,
     HIDDEN,
     NORMAL_BLANKS,
     ODD_REFERENCE,
-    SECTION_START,
+    has_open_section,
     is_well_formed,
     resolve_reference,
 )
-from sitemapreader._types.issues import IssueCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Callable, Generator
 
     from sitemapreader._read.xml.prolog import Prolog
+    from sitemapreader._types.issues import IssueCode
     from sitemapreader._types.models import Event
     from sitemapreader._types.options import Limits
 
-    Span: TypeAlias = tuple[int, int]
-    """Beginning and end of a record."""
+    Repairs: TypeAlias = dict[int, set[IssueCode]]
+    """Number of a record in a batch -> what was repaired in it."""
 
+_FIRST_TAG = re.compile(r"[ \t\r\n]*+<([^\s<>/!?]++)[^<>]*+>")
 _STEP_CHARS = 16_384
 """The smallest elements that fit in take 2 ms to build."""
 _LONG_TAG = re.compile(rf"<[^<]{{{_STEP_CHARS}}}")
@@ -62,65 +62,91 @@ _HIDDEN_OR_REFERENCE = re.compile(rf"{HIDDEN}|{ODD_REFERENCE.pattern}", re.DOTAL
 
 @attrs.define
 class TreeReader:
-    """Reader of batches of whole records of one document."""
+    """Reader of the whole records of one document, many at once as long as they are plain."""
 
     _prolog: Prolog
     _limits: Limits
+    _batch_chars: int = _STEP_CHARS
+    """Characters of the next batch: few behind an odd one."""
 
-    def parse(
-        self, text: str, run: Sequence[Span], line: int, *, is_odd: bool
-    ) -> Generator[list[Event], None, tuple[list[Record], bool]]:
-        """Return the first records of a run, and whether the next one is refused.
+    def parse_batch(
+        self, text: str, start: int, end: int, line: int
+    ) -> Generator[list[Event], None, tuple[list[Record], int]]:
+        """Return the next records between two places, and where they end.
 
-        Refused is what is not well-formed, or too much to be built: mending reports it. `line` is
-        the run's first; where it `is_odd`, each record gets a closer look.
+        None, if they must be cut out: something in them is odd, or the first one is long. `line` is
+        that of the first place.
         """
-        builder = TreeBuilder(insert_pis=True, pi_factory=make_instruction)
-        parser = XMLParser(target=builder)  # noqa: S314 (a DTD cannot stand behind a start tag)
-        around = builder.start("", {})
-        parser.feed(self.start_tag)
-        repairs: list[AbstractSet[IssueCode]] = []
-        size = 0
-        is_refused = False
-        with suppress(ParseError, ValueError):  # ValueError: a byte that is not UTF-8
-            for start, end in run:
-                size += end - start
-                if size > _STEP_CHARS and repairs:
-                    break
-                is_refused = True
-                record = text[start:end]
-                codes = NO_REPAIRS
-                is_long = end - start > _STEP_CHARS and _LONG_TAG.search(record)
-                if is_long or (is_odd and self._is_refused(record)):
-                    break
-                if is_odd:
-                    record, codes = _mend_references(record)
-                for at in range(0, len(record), _STEP_CHARS):
-                    if at:
-                        yield []
-                    parser.feed(record[at : at + _STEP_CHARS])
-                # of what comes in pieces, the end may be kept back
-                if size > _STEP_CHARS:
-                    parser.feed(_END_TAG)
-                    parser.close()
-                repairs.append(codes)
-                is_refused = False
-        root = around[0]
-        depth = self._limits.record_depth
-        most = self._limits.attributes
-        del root[len(repairs) :]
-        find_line = _line_numbers(text[run[0][0] : run[len(root) - 1][1]], line, root)
-        is_sound = not find_excess(root, depth, most)
-        errors = (
-            repeat(None)
-            if is_sound
-            else (find_excess([each], depth, most) for each in root)
-        )
-        return list(map(Record, root, repeat(find_line), errors, repairs)), is_refused
+        first = _FIRST_TAG.match(text, start, end)
+        size = self._batch_chars
+        self._batch_chars = min(2 * size, _STEP_CHARS)
+        if first is None:
+            return [], start
+        end_tag = f"</{first[1]}>"
+        stop = text.rfind(end_tag, start, min(end, start + size))
+        if stop < 0:
+            return [], start
+        stop += len(end_tag)
+        batch = text[start:stop]
+        begin = f"<{first[1]}"
+        root, repairs = yield from self._build(batch, begin)
+        if not self._is_plain(root, batch.count(begin)):
+            self._batch_chars = size // 8
+            return [], start
+        find_line = _line_numbers(batch, line, root)
+        codes = [repairs.get(number, NO_REPAIRS) for number in range(len(root))]
+        return list(map(Record, root, repeat(find_line), repeat(None), codes)), stop
 
-    def is_odd(self, text: str) -> bool:
-        """Return whether a record of a run may be too much, or may need to be mended."""
-        return self._is_refused(text) or ODD_REFERENCE.search(text) is not None
+    def parse_record(
+        self, text: str, line: int
+    ) -> Generator[list[Event], None, Record | None]:
+        """Return the record that a text is; `None` if it is refused.
+
+        Refused is what is not well-formed, or too much to be built: mending reports it.
+        """
+        root, repairs = yield from self._build(text)
+        if not len(root):
+            return None
+        error = find_excess(root, self._limits.record_depth, self._limits.attributes)
+        codes = repairs.get(0, NO_REPAIRS)
+        return Record(root[0], _line_numbers(text, line, root), error, codes)
+
+    def _build(
+        self, text: str, begin: str = ""
+    ) -> Generator[list[Event], None, tuple[Element, Repairs]]:
+        """Build the elements of a text, which may all begin alike; none if it is refused."""
+        root = Element("")
+        repairs: Repairs = {}
+        is_long = len(text) > _STEP_CHARS and _LONG_TAG.search(text)
+        if is_long or self._is_refused(text):
+            return root, repairs
+        if ODD_REFERENCE.search(text):
+            text = _mend_references(text, begin, repairs)
+        parser = XMLParser(  # noqa: S314 (a DTD cannot stand behind a start tag)
+            target=TreeBuilder(insert_pis=True, pi_factory=make_instruction)
+        )
+        with suppress(ParseError, ValueError):  # ValueError: a byte that is not UTF-8
+            parser.feed(self.start_tag)
+            for at in range(0, len(text), _STEP_CHARS):
+                if at:
+                    yield []
+                parser.feed(text[at : at + _STEP_CHARS])
+            parser.feed(_END_TAG)
+            root = parser.close()
+        return root, repairs
+
+    def _is_plain(self, root: Element, number: int) -> bool:
+        """Return whether elements are this number of records of one kind, and within limits."""
+        tags = {each.tag for each in root}
+        return (
+            len(root) == number
+            and len(tags) == 1
+            and self._prolog.names[tags.pop()].own in self._prolog.records
+            and all(BLANKS.fullmatch(each.tail or "") for each in root)
+            and not find_excess(
+                root, self._limits.record_depth, self._limits.attributes
+            )
+        )
 
     @property
     def start_tag(self) -> str:
@@ -158,8 +184,7 @@ class TreeReader:
         most = self._limits.record_elements
         return (
             (text.count("<") > most and text.count("<") - text.count("</") > most + 1)
-            # sections that begin more often than they end may be well-formed
-            or text.count(SECTION_START) > text.count(CLOSINGS[SECTION_START])
+            or has_open_section(text)  # which may be well-formed
             or ("xmlns" in text and _LONG_NAMESPACE.search(text) is not None)
         )
 
@@ -176,20 +201,30 @@ def _write_start_tag(namespaces: tuple[tuple[str, str], ...]) -> str:
     return f"<r{''.join(bound)}>"
 
 
-def _mend_references(text: str) -> tuple[str, AbstractSet[IssueCode]]:
-    """Write references that XML lacks, and each bare `&`, as it knows them."""
-    codes = set[IssueCode]()
+def _mend_references(text: str, begin: str, repairs: Repairs) -> str:
+    """Write references that XML lacks, and each bare `&`, as it knows them.
+
+    The codes are added to the repairs of the record, each of which begins with `begin`.
+    """
+    if len(text) > _STEP_CHARS:
+        return text
+    place = 0
+    number = -1 if begin else 0
 
     def write(match: re.Match[str]) -> str:
+        nonlocal place, number
         if match[0][0] == "<":
             return match[0]
+        if begin:
+            number += text.count(begin, place, match.start())
+            place = match.start()
         # The parser has to refuse what is no character, and one that is removed: it may join two
         # parts of a tag
+        codes = repairs.setdefault(number, set())
         said = resolve_reference(codes, match).replace("\ufffd", "")
         return "".join(f"&#{ord(one)};" for one in said) or match[0]
 
-    is_mended = "&" in text and len(text) <= _STEP_CHARS
-    return _HIDDEN_OR_REFERENCE.sub(write, text) if is_mended else text, codes
+    return _HIDDEN_OR_REFERENCE.sub(write, text)
 
 
 def _line_numbers(text: str, line: int, root: Element) -> Callable[[Element], int]:
