@@ -167,9 +167,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=WALKERS, default=list(WALKERS))
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    machine = describe_machine(
-        [*dict.fromkeys(c.package for c in WALKERS.values()), "zlib-ng"]
-    )
+    machine = describe_machine([*dict.fromkeys(c.package for c in WALKERS.values())])
     print_machine(machine)
     ours = [name for name in arguments.only if WALKERS[name].package == "sitemapreader"]
     tenth = max(1, arguments.children // 10)

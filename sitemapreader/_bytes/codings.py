@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -18,15 +19,7 @@ from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import Limits
 
 if TYPE_CHECKING:
-    import zlib
     from collections.abc import Iterable, Iterator, Mapping
-else:
-    # zlib_ng has the same interface and output in half the time. It also reports damage at the same
-    # byte, which tests/reading/test_speedups.py compares.
-    try:
-        from zlib_ng import zlib_ng as zlib
-    except ImportError:
-        import zlib
 
 _STALE_CODINGS = frozenset({"gzip", "deflate"})
 """Codings that clients remove from the body, but leave in the header."""

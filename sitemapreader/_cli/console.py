@@ -154,6 +154,8 @@ def describe_issue(issue: Issue, others: str = "") -> str:
 
 SECONDS = 0.2
 """Seconds between two updates."""
+_PATIENCE_SECONDS = 3.0
+"""Seconds without any progress after which the host that is waited for is named."""
 _FALLBACK_WIDTH = 80
 
 
@@ -174,18 +176,25 @@ async def show_progress(console: Console, summary: RunSummary) -> AsyncIterator[
 
 
 async def _draw_progress(console: Console, summary: RunSummary) -> None:
-    began = time.monotonic()
+    began = changed_at = time.monotonic()
+    figures: tuple[int, ...] = ()
     while True:
         await asyncio.sleep(SECONDS)
-        seconds = time.monotonic() - began
+        now = time.monotonic()
+        seconds = now - began
         done, known = summary.count_documents()
+        received = summary.count_bytes()
         parts = [
             f"{summary.printed:,} {summary.what}",
             f"{done}/{known} documents",
             f"{summary.printed / seconds:,.0f}/s",
-            show_bytes(summary.count_bytes()),
+            show_bytes(received),
             f"{seconds // 60:.0f}:{seconds % 60:02.0f}",
         ]
+        if figures != (figures := (summary.printed, summary.pages, done, received)):
+            changed_at = now
+        elif now - changed_at > _PATIENCE_SECONDS:
+            parts[:0] = summary.name_awaited()
         if summary.is_for_many:
             parts.insert(0, f"sources done: {summary.done:,}")
         if summary.pages:
@@ -308,6 +317,15 @@ class RunSummary:
         """Return how many bytes were received for finished documents."""
         walks = (site.walk for site in self.running if site.walk is not None)
         return self.sums["bytes_raw"] + sum(walk.report.bytes_raw for walk in walks)
+
+    def name_awaited(self) -> list[str]:
+        """Name the host that is waited for, and the number of others, in a list; or none."""
+        walks = [site.walk for site in self.running if site.walk is not None]
+        hosts = sorted({host for walk in walks for host in walk.awaited_hosts})
+        if not hosts:
+            return []
+        others = f" and {len(hosts) - 1} more" if len(hosts) > 1 else ""
+        return [f"waiting for {excerpt(hosts[0])}{others}"]
 
     @property
     def _is_begun(self) -> bool:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
@@ -225,6 +226,8 @@ class WalkContext:
     """Held while feedparser reads a feed: one process at a time."""
     files: frozenset[str] = frozenset()
     """The `file:` URLs that the caller named: no other file is opened."""
+    opened: Counter[str] = attrs.field(factory=Counter)
+    """URLs whose response is awaited or being read."""
 
     async def report_issue(
         self, issue: Issue, document: Document | None = None

@@ -73,6 +73,7 @@ async def open_document(
     """
     check = how.get("check_redirect")
     response: Response | None = None
+    context.opened[url] += 1
     try:
         if not how.get("headers"):
             response = await context.responses.find_response(url)
@@ -98,6 +99,10 @@ async def open_document(
         context.breaker.note_error(url, error)
         context.budget.spend_documents(len(error.redirects))  # they led to no document
         raise
+    finally:
+        context.opened[url] -= 1
+        if not context.opened[url]:
+            del context.opened[url]
     context.breaker.note_answer(url)
 
 

@@ -104,6 +104,13 @@ class Walk(TaskStream[Batch]):
             return 0
         return len(self._parts.frontier.queue)
 
+    @property
+    def awaited_hosts(self) -> list[str]:
+        """The hosts whose responses are awaited or being read, for progress bars."""
+        if self._parts is None:
+            return []
+        return sorted({host_of(url) for url in self._parts.context.opened} - {""})
+
     # -- the consumer's side
 
     def __aiter__(self) -> AsyncIterator[UrlEntry]:

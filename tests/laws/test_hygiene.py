@@ -92,7 +92,6 @@ INSIDES = {
     "outputs/test_record_batches.py::test_no_entry_is_made_for_a_plain_row": "no object is made",
     "outputs/test_workbook.py::test_many_rows": SMALL,
     "reading/test_feedparser_fallback.py::stuck": "feedparser is never stuck by itself",
-    "reading/test_speedups.py::inflate_with": "one of two libraries is chosen when it is imported",
     "scale/scale_processes.py::die_at_write": CUT,
     "scale/test_partition.py::run_at_once": CUT,
     "scale/test_partition.py::test_an_attempt_ends_when_another_one_has_committed": CUT,

@@ -9,9 +9,11 @@ import re
 import select
 import signal
 import subprocess
+import threading
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
@@ -125,6 +127,24 @@ def test_progress_at_a_terminal(columns: int) -> None:
     assert list(done) == sorted(done)
     assert all(d <= k for d, k in zip(done, known, strict=True))
     assert max(known) in {12, 13}
+
+
+def test_progress_names_the_host_that_is_waited_for() -> None:
+    """After three seconds in which nothing came, it says whose answer is awaited."""
+    may_answer = threading.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.path == "/1.xml":
+            await asyncio.to_thread(may_answer.wait, 60)
+        return await answer_slowly(request)
+
+    with serving(answer) as (url,), sitting_at(url) as (terminal, process):
+        host = urlsplit(url).hostname
+        assert f"waiting for {host}, 900 URLs" in terminal.watch(until="waiting for")
+        may_answer.set()
+        assert process.stdout is not None
+        process.stdout.read()
+        assert process.wait(60) == 0
 
 
 def test_progress_of_an_audit() -> None:
