@@ -45,7 +45,7 @@ class Children:
         self._held: list[SitemapEntry] = []
         # Also where some rank before others: the last child may be the first.
         is_sorted = self._config.order == "newest" or bool(walk.frontier.queue.ranks)
-        self._is_held = bool(sitemap.depth) or is_sorted
+        self._is_held = sitemap.parent is not None or is_sorted
         self._cycles: set[str] = set()
         """Keys of the document and those above it that it lists."""
         self._skipped: dict[IssueCode, tuple[str, int]] = {}
@@ -73,7 +73,7 @@ class Children:
         `digest` is that of the document's bytes if it is an index.
         """
         digests = self._frontier.digests
-        is_duplicate = bool(self._sitemap.depth) and digest in digests
+        is_duplicate = self._sitemap.parent is not None and digest in digests
         if self._held and is_duplicate:
             await self.report(IssueCode.DUPLICATE_DOCUMENT)
         if digest is not None:

@@ -170,7 +170,7 @@ class Delivery:
         # a guessed path becomes a find
         if self._sitemap.entry.via.is_guess:
             await self._context.emit((self._sitemap.entry,))
-        if kind is Format.INDEX and self._sitemap.depth:
+        if kind is Format.INDEX and self._sitemap.parent is not None:
             await self.children.report(IssueCode.NESTED_INDEX)
 
     async def deliver(

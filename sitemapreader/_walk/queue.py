@@ -84,13 +84,12 @@ class SitemapQueue:
                         await self._changed.wait()
                 continue
             place, sitemap = picked
-            if _is_first(place) or not any(map(_is_first, self._taken.values())):
+            if not self._must_wait(place):
                 sitemap.process(SitemapEvent.TAKE)
                 self._taken[sitemap] = place
                 if self._parked:
                     self.start_worker()
                 return sitemap
-            # all others wait for the children of those with a rank below 0
             heapq.heappush(self._waiting, picked)
             self._breaker.end_trial(sitemap.entry.loc)
             self._changed.clear()
@@ -114,6 +113,12 @@ class SitemapQueue:
         for _, sitemap in waiting:
             if sitemap.state is SitemapState.WAITING:
                 yield sitemap
+
+    def _must_wait(self, place: Place) -> bool:
+        """Return whether a sitemap waits for the children of others that are read now."""
+        if not self.ranks or _is_first(place):
+            return False
+        return any(map(_is_first, self._taken.values()))
 
     def _pick(
         self, skip: Callable[[Sitemap, str], object]

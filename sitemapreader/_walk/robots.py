@@ -46,8 +46,7 @@ class WalkRobots(RobotsCache):
     """
 
     def __init__(self, context: WalkContext, *, respect: bool) -> None:
-        client = context.client
-        super().__init__(client, client.user_agent, respect=respect)
+        super().__init__(context.client, "", respect=respect)
         self._context = context
         self._failed: dict[str, tuple[Document, Issue | None]] = {}
         """Origin -> the outcome of its robots.txt, and why its host did not respond."""
@@ -71,7 +70,7 @@ class WalkRobots(RobotsCache):
         tally = self._context.report.tally
         if tally.crawl_delay is None:
             tally.crawl_delay = seconds
-        self._context.client.set_crawl_delay(url, seconds)
+        super().set_delay(url, seconds)
 
     async def fetch(self, url: str, via: Via | None) -> tuple[Robots, int]:
         """Fetch and parse a robots.txt, and report it; return it with its size.

@@ -17,6 +17,9 @@ from sitemapreader._types.outcomes import Status
 class SitemapState(Enum):
     """One stage in the life of a sitemap."""
 
+    # There is one of each, so its place is a hash, which takes no call of Python's.
+    __hash__ = object.__hash__
+
     WAITING = auto()
     """It is in the queue."""
     PARKED = auto()
@@ -59,6 +62,8 @@ class SitemapState(Enum):
 
 class SitemapEvent(Enum):
     """One event in the life of a sitemap."""
+
+    __hash__ = object.__hash__
 
     PARK = auto()
     """Its host is paused."""
@@ -154,19 +159,15 @@ EVENTS_BY_STATUS = {
 class SitemapLife:
     """The state of one sitemap, which nothing but its events changes."""
 
-    _state: SitemapState = attrs.field(default=SitemapState.WAITING, init=False)
-
-    @property
-    def state(self) -> SitemapState:
-        """The present state."""
-        return self._state
+    state: SitemapState = attrs.field(default=SitemapState.WAITING, init=False)
+    """The present state: set here, and nowhere else."""
 
     def process(self, event: SitemapEvent) -> None:
         """Change the state by an event; raise RuntimeError if the table does not allow it."""
-        following = TRANSITIONS.get((self._state, event))
-        if following is None:
+        try:
+            self.state = TRANSITIONS[self.state, event]
+        except KeyError:
             raise RuntimeError(
-                f"a sitemap in the state {self._state.name} had the event {event.name}: "
+                f"a sitemap in the state {self.state.name} had the event {event.name}: "
                 "add the transition to `TRANSITIONS`, or do not report this event"
-            )
-        self._state = following
+            ) from None

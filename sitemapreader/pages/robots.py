@@ -48,13 +48,16 @@ class RobotsCache:
 
     def __init__(
         self,
-        fetcher: Fetcher,
+        fetcher: Fetcher | Client,
         user_agent: str,
         known: Mapping[str, Robots] | None = None,
         *,
         respect: bool = True,
     ) -> None:
-        self._client = Client(fetcher, user_agent)
+        if isinstance(fetcher, Client):
+            self._client = fetcher
+        else:
+            self._client = Client(fetcher, user_agent)
         self.user_agent = self._client.user_agent
         self._known = known or {}
         self._respect = respect

@@ -92,7 +92,7 @@ def test_only_the_table_changes_a_state() -> None:
         if name.startswith("_walk")
         for node in ast.walk(package.parse(name))
         if isinstance(node, ast.Attribute)
-        and node.attr == "_state"
+        and node.attr == "state"
         and isinstance(node.ctx, ast.Store)
     }
     assert setters == {"_walk.states"}
