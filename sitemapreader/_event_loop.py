@@ -1,4 +1,4 @@
-"""Event loops: threads for them and beside them, the end of tasks."""
+"""Event loops: threads with an event loop, threads beside one, and the end of tasks."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ T = TypeVar("T")
 
 _INTERRUPT_SECONDS = 0.05
 _READ_AT_ONCE_BYTES = 16_384
-"""Bytes of a document that is read on the event loop, mostly in a few milliseconds."""
+"""Largest document that is read on the event loop, usually in a few milliseconds."""
 _AWAKE_SECONDS = 0.5
-"""Seconds of one wait: a signal that arrives just before a wait is handled only after it."""
+"""Longest wait, because a signal that arrives just before a wait is handled only after it."""
 
 
 class LoopThread:
     """A thread in which an async context is entered and left, and coroutines run.
 
-    So code without `await` can use the context, inside a running event loop as well, as in a
-    notebook.
+    With it, code without `await` can use the context, also inside a running event loop such as that
+    of a notebook.
     """
 
     def __init__(self, context: AbstractAsyncContextManager[Any]) -> None:
         self._context = context
-        # a daemon: if the interpreter ends inside the context, it does not wait for the network
+        # a daemon, so that an interpreter that exits does not wait for the network
         self._thread = threading.Thread(
             target=self._run, name="sitemapreader.walk", daemon=True
         )
@@ -48,9 +48,9 @@ class LoopThread:
     def begin(self) -> None:
         """Start the thread and enter the context; raise the exception of entering."""
         try:
-            self._thread.start()  # waits, too, until the thread runs
+            self._thread.start()  # this waits, too, until the thread runs
             fault = self._loop.exception()
-        except BaseException:  # Ctrl-C in one of the waits: nobody will call `end`
+        except BaseException:  # Ctrl-C during a wait, so nobody will call `end`
             self._loop.add_done_callback(lambda _: self.let_go())
             raise
         if fault is not None:
@@ -65,16 +65,16 @@ class LoopThread:
         return asyncio.run_coroutine_threadsafe(contain(work, *args, **kwargs), loop)
 
     def let_go(self) -> None:
-        """Let the thread leave the context and end, whenever that is."""
-        with suppress(Exception):  # the loop is closed already, or entering has failed
+        """Let the thread leave the context and end, without waiting for it."""
+        with suppress(Exception):  # the loop may be closed, or entering may have failed
             self._loop.result().call_soon_threadsafe(self._leaving.set)
 
     def end(self, error: BaseException | None = None) -> None:
         """Leave the context and end the thread.
 
-        Raise what leaving raised, unless the consumer left because of an `error` of its own.
+        Raise the exception of leaving, unless the consumer left because of its own `error`.
         """
-        # a generator is closed at exit, and daemons do not run any more
+        # a generator may be closed at exit, when daemons have stopped
         if sys.is_finalizing():
             return
         self.let_go()
@@ -103,7 +103,8 @@ class LoopThread:
 def without_await(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """Make a function that runs a coroutine function without `await`.
 
-    It runs in a thread of its own: so also inside a running event loop, as in a notebook.
+    The coroutine runs in another thread, so the function also works inside a running event loop
+    such as that of a notebook.
     """
 
     @wraps(function)
@@ -115,20 +116,21 @@ def without_await(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, 
         finally:
             thread.end()  # cancels the work if Ctrl-C has interrupted the wait for it
 
-    call.__name__ = call.__qualname__ = f"{function.__name__}_sync"
+    call.__name__ = f"{function.__name__}_sync"
+    call.__qualname__ = call.__name__
     call.__doc__ = f"Run `{function.__name__}` without `await`; in notebooks, too."
     return call
 
 
 async def run_in_daemon(work: Callable[[], T]) -> T:
-    """Run work that nothing can interrupt in a thread; leave it when cancelled."""
+    """Run work that cannot be interrupted in a thread; abandon it when cancelled."""
     result: Future[T] = Future()
-    result.set_running_or_notify_cancel()  # so that the thread's result may come too late
+    result.set_running_or_notify_cancel()  # otherwise a late result would raise
 
     def run() -> None:
         try:
             result.set_result(work())
-        except BaseException as error:  # raised where the result is awaited
+        except BaseException as error:  # it is raised by the `await` below
             result.set_exception(error)
 
     threading.Thread(target=run, name="sitemapreader.wait", daemon=True).start()
@@ -152,7 +154,7 @@ async def run_in_thread(work: Callable[[], T], interrupt: Callable[[], object]) 
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         while not task.done():
-            interrupt()  # again and again: the work may be between two statements
+            interrupt()  # repeated, because the work may be between two statements
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([task], timeout=_INTERRUPT_SECONDS)
         if not task.cancelled():
@@ -194,8 +196,9 @@ async def end_task(task: asyncio.Task[Any]) -> None:
 class ExitError(Exception):
     """Carrier of SystemExit and KeyboardInterrupt out of a task group.
 
-    asyncio lets a SystemExit or KeyboardInterrupt of any task out of its event loop, past all that
-    waits for the task; and takes a CancelledError for the wish of whoever might have cancelled it.
+    In asyncio, a SystemExit or KeyboardInterrupt of a task leaves the event loop at once, without
+    the code that waits for the task; and a CancelledError counts as a request to cancel the task,
+    even if nobody made one.
     """
 
     def __init__(self, error: BaseException) -> None:
@@ -211,11 +214,8 @@ async def contain(
         return await work(*args, **kwargs)
     except (KeyboardInterrupt, SystemExit, asyncio.CancelledError) as error:
         task = asyncio.current_task()
-        if (
-            isinstance(error, asyncio.CancelledError)
-            and task is not None
-            and task.cancelling()
-        ):
+        was_cancelled = task is not None and task.cancelling() > 0
+        if was_cancelled and isinstance(error, asyncio.CancelledError):
             raise
         raise ExitError(error) from None
 
@@ -228,7 +228,7 @@ def get_result(work: Future[T] | asyncio.Task[T]) -> T:
         return work.result()
     except (ExitError, BaseExceptionGroup) as raised:
         error = find_first(raised)
-    raise error  # outside of `except`, so that it gets no other context
+    raise error  # outside of `except`, so that the exception keeps its own context
 
 
 def find_first(error: BaseException) -> BaseException:

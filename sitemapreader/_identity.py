@@ -89,11 +89,14 @@ class SignatureParameters:
 
     def write(self, covered: Mapping[str, str], keyid: str, tag: str) -> str:
         """Write the value of a Signature-Input (RFC 9421, section 2.3)."""
-        nonce = f';nonce="{self.nonce}"' if self.nonce else ""
-        return (
-            f"({' '.join(covered)});created={self.created};expires={self.expires}"
-            f';keyid="{keyid}"{nonce};tag="{tag}"'
+        components = " ".join(covered)
+        value = (
+            f"({components});created={self.created};expires={self.expires}"
+            f';keyid="{keyid}"'
         )
+        if self.nonce:
+            value += f';nonce="{self.nonce}"'
+        return f'{value};tag="{tag}"'
 
 
 def _check_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
@@ -128,8 +131,8 @@ def _check_form(_: object, field: attrs.Attribute[str], value: str) -> None:
 class Identity:
     """A crawler's name and the Ed25519 key that signs its requests.
 
-    Two identities are equal if their arguments are. Pickling keeps the arguments: whoever loads
-    the identity reads the key file again.
+    Two identities are equal if their arguments are. Pickling keeps the arguments, and loading the
+    identity reads the key file again.
 
     Args:
         key_file: PKCS#8 PEM or a private JWK.
@@ -197,19 +200,23 @@ class Identity:
     ) -> dict[str, str]:
         """Return the headers that sign a request with these parameters."""
         agent = f'"{self.agent}"'
-        is_dictionary = self.form == "dictionary"
-        agent_component = f'"signature-agent";key="{_LABEL}"'
+        header = agent
+        component = '"signature-agent"'
+        if self.form == "dictionary":
+            header = f"{_LABEL}={agent}"
+            component += f';key="{_LABEL}"'
         covered = {
             '"@method"': method,
             '"@authority"': _write_authority(url),
             '"@path"': _write_path(url),
-            agent_component if is_dictionary else '"signature-agent"': agent,
+            component: agent,
         }
-        written = parameters.write(covered, self.keyid, _REQUEST_TAG)
+        signature_input = parameters.write(covered, self.keyid, _REQUEST_TAG)
+        signature = self._sign_base(covered, signature_input)
         return {
-            "Signature-Agent": f"{_LABEL}={agent}" if is_dictionary else agent,
-            "Signature-Input": f"{_LABEL}={written}",
-            "Signature": f"{_LABEL}=:{self._sign_base(covered, written)}:",
+            "Signature-Agent": header,
+            "Signature-Input": f"{_LABEL}={signature_input}",
+            "Signature": f"{_LABEL}=:{signature}:",
         }
 
     def directory(self) -> bytes:
@@ -236,9 +243,10 @@ class Identity:
         inputs = []
         signatures = []
         for label, covered in (("sig1", authority | content), ("sig2", authority)):
-            written = parameters.write(covered, self.keyid, _DIRECTORY_TAG)
-            inputs.append(f"{label}={written}")
-            signatures.append(f"{label}=:{self._sign_base(covered, written)}:")
+            signature_input = parameters.write(covered, self.keyid, _DIRECTORY_TAG)
+            signature = self._sign_base(covered, signature_input)
+            inputs.append(f"{label}={signature_input}")
+            signatures.append(f"{label}=:{signature}:")
         return {
             "Content-Type": DIRECTORY_TYPE,
             "Content-Digest": content['"content-digest"'],

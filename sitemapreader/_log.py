@@ -5,5 +5,5 @@ from __future__ import annotations
 import logging
 
 LOGGER = logging.getLogger("sitemapreader")
-"""A copy of the events; the report of a walk has all of them at the end."""
+"""Logger of the events of a walk; its report has all of them at the end."""
 LOGGER.addHandler(logging.NullHandler())

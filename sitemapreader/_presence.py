@@ -1,8 +1,8 @@
 """Presence of URLs in the sitemaps of a site: is this URL listed, and if not, why not?
 
-One walk reads the sitemaps without any filter. Each question is then answered from what the walk
-saw: entries, Issues and documents that were not read. Some pages are requested as well, because a
-redirect or a noindex explains most absences.
+One walk reads the sitemaps without any filter. Each question is then answered from its entries, its
+Issues and the documents that were not read. Some pages are requested as well, because a redirect or
+a noindex explains most absences.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.client import Fetcher
 
 MAX_VISITS = 100
-"""Pages that one call requests; the URLs behind them are answered from the sitemaps alone."""
+"""Pages that one call requests; further URLs are answered from the sitemaps alone."""
 _MAX_MATCHES = 10
 """Entries that are kept for one URL."""
 _MAX_NAMED_SITEMAPS = 10
@@ -94,7 +94,7 @@ class Cause:
 
     Attributes:
         code: the kind of reason.
-        message: what is the case, as a sentence.
+        message: the reason as a sentence.
         sitemap: URL of the document that the reason is about; "" for none.
         record: number of the record in that document, from 1; `None` if it is not about one.
         line: line of the document; `None` if it is not known.
@@ -125,15 +125,12 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as JSON's types, without the empty ones."""
-        causes = [
-            {
-                name: value
-                for name, value in attrs.asdict(cause).items()
-                if value not in ("", None)
-            }
-            for cause in self.causes
-        ]
+        causes = [attrs.asdict(cause, filter=_is_present) for cause in self.causes]
         return {"url": self.url, "verdict": str(self.verdict), "causes": causes}
+
+
+def _is_present(_field: attrs.Attribute[Any], value: object) -> bool:
+    return value not in ("", None)
 
 
 async def why(
@@ -159,7 +156,7 @@ async def why(
     Args:
         urls: one URL or several.
         site: the site whose sitemaps are read, as in `walk`; by default the site of each URL.
-        since: filter of your walk, as in `walk`, which may hold the URL back.
+        since: filter of your walk, as in `walk`, which may exclude the URL.
         until: as `since`.
         undated: as `since`, for URLs without a date.
         include: as `since`.
@@ -179,10 +176,14 @@ async def why(
     Raises:
         TypeError, ValueError: for wrong arguments, and a `site` that is not a URL.
     """
-    asked = [urls] if isinstance(urls, str) else list(urls)
-    given: dict[str, Any] = {"limits": limits, "options": options}
-    walk_arguments = {name: value for name, value in given.items() if value is not None}
-    given_filters: dict[str, Any] = {
+    if isinstance(urls, str):
+        urls = [urls]
+    walk_arguments: dict[str, Any] = {}
+    if limits is not None:
+        walk_arguments["limits"] = limits
+    if options is not None:
+        walk_arguments["options"] = options
+    filter_arguments: dict[str, Any] = {
         "since": since,
         "until": until,
         "include": include,
@@ -191,14 +192,14 @@ async def why(
     }
     filters = {
         name: EntryFilter(WalkConfig(site=_ANY_SITE, undated=undated, **{name: value}))
-        for name, value in given_filters.items()
+        for name, value in filter_arguments.items()
         if value
     }
-    questions = [_Question(url, filters) for url in asked]
+    questions = [_Question(url, filters) for url in urls]
     async with AsyncExitStack() as stack:
         if fetcher is None:
-            own = HttpFetcher(options or FetchOptions(), limits=limits or Limits())
-            fetcher = await stack.enter_async_context(own)
+            fetcher = HttpFetcher(options or FetchOptions(), limits=limits or Limits())
+            await stack.enter_async_context(fetcher)
             walk_arguments = {}
         valid = [question for question in questions if question.is_valid]
         visited = valid[: max(0, max_visits)]
@@ -216,7 +217,9 @@ async def why(
             )
             search.answer()
     if state is not None:
-        _recall(valid, state if isinstance(state, State) else State(state))
+        if not isinstance(state, State):
+            state = State(state)
+        _recall(valid, state)
     return [question.explain() for question in questions]
 
 
@@ -234,7 +237,7 @@ class _Match:
     record: int
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         return f"{show_url(self.entry.sitemap)}, record {self.record}"
 
 
@@ -247,7 +250,7 @@ class _Question:
         self.causes: list[Cause] = []
         self.visit: PageVisit | None = None
         self.targets = {_loose_key(url)}
-        """Keys of the URL, of where it redirects to, and of its canonical URL."""
+        """Keys of the URL, of the target of its redirects, and of its canonical URL."""
         self.matches: list[_Match] = []
         self.issues: list[Issue] = []
         self._filters = filters
@@ -259,8 +262,8 @@ class _Question:
                 "https://example.org/page",
             )
 
-    def add(self, code: CauseCode, message: str, **place: Any) -> None:
-        self.causes.append(Cause(code, message, **place))
+    def add(self, code: CauseCode, message: str, **location: Any) -> None:
+        self.causes.append(Cause(code, message, **location))
 
     def explain(self) -> Explanation:
         order = list(CauseCode)
@@ -270,12 +273,9 @@ class _Question:
     # -- from the entries
 
     def judge_matches(self, documents: dict[str, Document]) -> None:
-        """Say where the URL is listed, under which spelling, and which filter excludes it."""
-        same = [
-            match
-            for match in self.matches
-            if url_key(match.entry.loc) == url_key(self.url)
-        ]
+        """Add where the URL is listed, in which spelling, and the filter that excludes it."""
+        key = url_key(self.url)
+        same = [match for match in self.matches if url_key(match.entry.loc) == key]
         others = [match for match in self.matches if match not in same]
         listed = [match for match in same if not _is_feed_only(match, documents)]
         for match in listed:
@@ -288,7 +288,7 @@ class _Question:
             if not listed:
                 self.add(
                     CauseCode.FEED_ONLY,
-                    f"only a feed lists it, and feeds are read with --feeds: {match.place}",
+                    f"only a feed lists it, and feeds are read with --feeds: {match.location}",
                     sitemap=match.entry.sitemap,
                     record=match.record,
                 )
@@ -296,70 +296,70 @@ class _Question:
             self._add_spelling(match)
 
     def _add_listed(self, match: _Match) -> None:
+        message = f"listed by {match.location}"
         loc = match.entry.loc
         if loc == self.url:
-            spelling = ""
+            loc = ""
         else:
-            spelling = f", written {show_url(loc)}"
+            message += f", written {show_url(loc)}"
         self.add(
             CauseCode.LISTED,
-            f"listed by {match.place}{spelling}",
+            message,
             sitemap=match.entry.sitemap,
             record=match.record,
-            url="" if loc == self.url else loc,
+            url=loc,
         )
 
     def _add_spelling(self, match: _Match) -> None:
         loc = match.entry.loc
         difference = _describe_difference(self.url, loc)
-        # a target of a redirect or a canonical URL, which says so itself
+        # the target of a redirect, or a canonical URL, has a cause of its own
         if not difference:
             return
         self.add(
             CauseCode.OTHER_SPELLING,
-            f"listed in another spelling ({difference}): {show_url(loc)} in {match.place}",
+            f"listed in another spelling ({difference}): {show_url(loc)} in {match.location}",
             sitemap=match.entry.sitemap,
             record=match.record,
             url=loc,
         )
 
     def _compare_records(self, listed: list[_Match]) -> None:
-        """Say if several records of the URL differ."""
+        """Add a cause if several records of the URL differ."""
         first = listed[0].entry
         for match in listed[1:]:
             if attrs.evolve(match.entry, sitemap=first.sitemap, loc=first.loc) != first:
                 self.add(
                     CauseCode.LISTED_TWICE,
                     f"{len(listed)} records list it with different details, such as lastmod: "
-                    f"{listed[0].place}; {match.place}",
+                    f"{listed[0].location}; {match.location}",
                     sitemap=match.entry.sitemap,
                     record=match.record,
                 )
                 return
 
     def _try_filters(self, listed: list[_Match]) -> None:
-        """Say which filter drops every record of the URL."""
+        """Add each filter that drops every record of the URL."""
         entries = [match.entry for match in listed]
         for name, entry_filter in self._filters.items():
             passed, _ = entry_filter.select(entries, ())
-            if not passed:
-                date = entries[0].lastmod
-                if date:
-                    about = f", and its lastmod is {date.isoformat()}"
-                else:
-                    about = ""
-                self.add(CauseCode.FILTERED, f"`{name}` excludes it{about}")
+            if passed:
+                continue
+            message = f"`{name}` excludes it"
+            lastmod = entries[0].lastmod
+            if lastmod:
+                message += f", and its lastmod is {lastmod.isoformat()}"
+            self.add(CauseCode.FILTERED, message)
 
     def add_target(self, code: CauseCode, url: str, message: str) -> None:
-        """Add a cause that names another URL, and say whether that URL is listed."""
-        match = next(
-            (m for m in self.matches if url_key(m.entry.loc) == url_key(url)), None
-        )
-        if match:
-            listed = f", which is listed by {match.place}"
-        else:
-            listed = ", which is not listed either"
-        self.add(code, f"{message} {show_url(url)}{listed}", url=url)
+        """Add a cause that names another URL, and whether that URL is listed."""
+        key = url_key(url)
+        listed = "which is not listed either"
+        for match in self.matches:
+            if url_key(match.entry.loc) == key:
+                listed = f"which is listed by {match.location}"
+                break
+        self.add(code, f"{message} {show_url(url)}, {listed}", url=url)
 
     # -- from the page
 
@@ -377,10 +377,11 @@ class _Question:
                 "robots.txt disallows the page, so it was not requested",
             )
         elif visit.not_judged is not None or visit.error:
-            reason = (
-                visit.error
-                or f"the site did not give its usual response ({visit.not_judged})"
-            )
+            reason = visit.error
+            if not reason:
+                reason = (
+                    f"the site did not give its usual response ({visit.not_judged})"
+                )
             self.add(
                 CauseCode.PAGE_UNKNOWN,
                 f"the page could not be judged: {excerpt(reason)}",
@@ -413,16 +414,20 @@ class _Question:
 
 def _canonical_of(visit: PageVisit) -> str:
     """Return the canonical URL of a page if it is another page, else ""."""
-    canonicals = visit.facts.canonicals if visit.facts else ()
-    others = [url for url in canonicals if url_key(url) != url_key(visit.final_url)]
-    return others[0] if others else ""
+    if visit.facts is None:
+        return ""
+    key = url_key(visit.final_url)
+    for url in visit.facts.canonicals:
+        if url_key(url) != key:
+            return url
+    return ""
 
 
 # -- spellings
 
 
 def _loose_key(url: str) -> str:
-    """Return the key under which URLs meet that a person takes for one page.
+    """Return the key of a URL, which is the same for URLs that a person takes for one page.
 
     Scheme, `www.`, case, a slash at the end, the name of an index page, percent-encoding and the
     fragment do not count.
@@ -438,22 +443,21 @@ def _loose_key(url: str) -> str:
 
 def _letters_of(text: str) -> str:
     """Return the letters of a URL without its scheme, to compare wrong punctuation."""
-    return re.sub(
-        r"\W+", "", re.sub(r"\A\W*https?", "", text, flags=re.IGNORECASE)
-    ).casefold()
+    text = re.sub(r"\A\W*https?", "", text, flags=re.IGNORECASE)
+    return re.sub(r"\W+", "", text).casefold()
 
 
-def _describe_difference(asked: str, listed: str) -> str:
+def _describe_difference(url: str, listed_url: str) -> str:
     """Name the differences of two spellings; "" for different pages."""
-    if _loose_key(asked) != _loose_key(listed):
+    if _loose_key(url) != _loose_key(listed_url):
         return ""
-    ours = urlsplit(asked.strip())
-    theirs = urlsplit(listed.strip())
+    ours = urlsplit(url.strip())
+    theirs = urlsplit(listed_url.strip())
     path = unquote(ours.path)
     other_path = unquote(theirs.path)
     differences = {
         "scheme": ours.scheme.lower() != theirs.scheme.lower(),
-        "www.": host_of(asked) != host_of(listed),
+        "www.": host_of(url) != host_of(listed_url),
         "port": (ours.port or "") != (theirs.port or "")
         and ours.scheme == theirs.scheme,
         "index page": bool(_INDEX_PAGE_PATH.search(path))
@@ -467,14 +471,11 @@ def _describe_difference(asked: str, listed: str) -> str:
         "query": ours.query != theirs.query,
         "encoding": ours.path != path or theirs.path != other_path,
     }
-    found = [name for name, differs in differences.items() if differs]
-    if (
-        len(found) > 1
-        and "encoding" in found
-        and ours.path.casefold() == theirs.path.casefold()
-    ):
-        found.remove("encoding")
-    return ", ".join(found) or "another spelling"
+    names = [name for name, differs in differences.items() if differs]
+    has_same_path = ours.path.casefold() == theirs.path.casefold()
+    if has_same_path and len(names) > 1 and "encoding" in names:
+        names.remove("encoding")
+    return ", ".join(names) or "another spelling"
 
 
 # -- the search
@@ -497,7 +498,7 @@ class _Search:
         self._records: dict[str, int] = defaultdict(int)
 
     async def walk(self, **arguments: Any) -> None:
-        """Read the sitemaps, and remember the entries and Issues that a question is about."""
+        """Read the sitemaps, and keep the entries and Issues of each question."""
         async with walk(self.site, feeds=True, **arguments) as events:
             async for event in events.events():
                 if isinstance(event, UrlEntry):
@@ -515,50 +516,49 @@ class _Search:
     def _see_issue(self, issue: Issue) -> None:
         if issue.line is None:  # it is about a document, not about a record
             return
-        texts = [text for text in (issue.url, issue.value) if text]
-        keys = {_loose_key(text) for text in texts}
-        found = [question for key in keys for question in self._by_key.get(key, ())]
-        letters = map(_letters_of, texts)
-        found += [
-            self._by_letters[each] for each in letters if each in self._by_letters
-        ]
-        for question in found:
+        questions: list[_Question] = []
+        for text in filter(None, (issue.url, issue.value)):
+            questions += self._by_key.get(_loose_key(text), ())
+            letters = _letters_of(text)
+            if letters in self._by_letters:
+                questions.append(self._by_letters[letters])
+        for question in questions:
             if issue not in question.issues:
                 question.issues.append(issue)
 
     def answer(self) -> None:
         """Answer the questions from the sitemaps that were read, and the unread ones."""
-        documents = {
-            each.final_url or each.url: each
-            for each in self.report.documents
-            if each.reason != IssueCode.CYCLE
-        }
-        unread = [
-            _describe_unread(each) for each in self.report.documents if _may_list(each)
-        ]
-        empty = [each for each in self.report.documents if _is_empty(each)]
+        documents: dict[str, Document] = {}
+        unread: list[Cause] = []
+        empty: list[Document] = []
+        for document in self.report.documents:
+            if document.reason != IssueCode.CYCLE:
+                documents[document.final_url or document.url] = document
+            if _may_list(document):
+                unread.append(_describe_unread(document))
+            if _is_empty(document):
+                empty.append(document)
         for question in self.questions:
             question.judge_matches(documents)
             question.judge_page()
             if question.verdict is Verdict.LISTED:
                 continue
             self._add_dropped(question)
-            for cause in unread[:_MAX_NAMED_SITEMAPS]:
-                question.causes.append(cause)
+            question.causes += unread[:_MAX_NAMED_SITEMAPS]
             if unread and not _is_decided(question):
                 question.verdict = Verdict.UNKNOWN
             self._add_absence(question, empty, is_unread=bool(unread))
 
     def _add_dropped(self, question: _Question) -> None:
-        """Say which Issue dropped a record of the URL."""
+        """Add each Issue that dropped a record of the URL."""
         for issue in question.issues:
+            location = issue.sitemap
             if issue.line:
-                place = f"{show_url(issue.sitemap)}, line {issue.line}"
-            else:
-                place = issue.sitemap
+                location = f"{show_url(issue.sitemap)}, line {issue.line}"
+            problem = f"{issue.code} ({issue.code.meaning})"
             question.add(
                 CauseCode.DROPPED,
-                f"an Issue is about it: {issue.code} ({issue.code.meaning}) in {place}",
+                f"an Issue is about it: {problem} in {location}",
                 sitemap=issue.sitemap,
                 line=issue.line,
             )
@@ -566,8 +566,8 @@ class _Search:
     def _add_absence(
         self, question: _Question, empty: list[Document], *, is_unread: bool
     ) -> None:
-        """Say that something is missing altogether: sitemaps, records, or the URL."""
-        read = sum(each.listed > 0 for each in self.report.documents)
+        """Add the causes if sitemaps, records or the URL are missing altogether."""
+        read = sum(document.listed > 0 for document in self.report.documents)
         for document in empty[:_MAX_NAMED_SITEMAPS]:
             question.add(
                 CauseCode.SITEMAP_EMPTY,
@@ -668,7 +668,7 @@ async def _visit(
 
 
 def _see_visit(question: _Question, templates: set[str]) -> None:
-    """Note where a page leads to, and whether it is the site's error page."""
+    """Note the URLs to which a page leads, and if it is the site's error page."""
     visit = question.visit
     if visit is None:
         return

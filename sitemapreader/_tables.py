@@ -1,9 +1,9 @@
 """The URLs of a site as a table of pandas or Arrow.
 
-The functions import the extras when they are called: their names are there without these.
+The functions import the extras when they are called, so the module can be imported without them.
 """
 
-# ruff: noqa: PLC0415 (as said above)
+# ruff: noqa: PLC0415 (see above)
 from __future__ import annotations
 
 import warnings
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SitePlace: TypeAlias = "str | Path"
 """URL of a site, sitemap or page, or the path of a folder or a file."""
 Source: TypeAlias = "SitePlace | Iterable[SitePlace] | Walk | Iterable[Event] | None"
-"""A site, several sites, a walk that was entered, or what `read` gives."""
+"""A site, several sites, a walk that was entered, or the events of `read`."""
 
 _EVENTS = (UrlEntry, SitemapEntry, Issue)
 _USAGE = (
@@ -115,8 +115,8 @@ def read_batches(
     ```
 
     Polars, DuckDB and other tools that read Arrow accept it, and memory does not grow; its
-    `read_all()` gives a `pyarrow.Table`. Takes what `to_dataframe` takes. Pass a walk of your own
-    to get its report; otherwise an IncompleteWarning at the end says that something was lost.
+    `read_all()` gives a `pyarrow.Table`. The arguments are those of `to_dataframe`. Pass a walk of
+    your own to get its report; otherwise an IncompleteWarning at the end reports a loss.
     Needs the extra `arrow`.
     """
     return RowSource(source, arguments).open_reader(
@@ -149,7 +149,7 @@ class WalkSummary(dict[str, Any]):
             complete=report.complete and not children,
             children=children,
             documents=[
-                {name: each[name] for name in _SHOWN_FIELDS} for each in documents
+                {name: fields[name] for name in _SHOWN_FIELDS} for fields in documents
             ],
             issues=[issue.to_dict() for issue in report.issues[:_MAX_LISTED]],
         )
@@ -159,14 +159,15 @@ class WalkSummary(dict[str, Any]):
         return self  # pandas copies attrs with every operation
 
     def warn(self, hint: str) -> None:
-        """Warn if something was lost; `hint` says where the details are."""
+        """Warn if data was lost; `hint` says where the details are."""
         if self["complete"]:
             return
         documents = [
-            f"{show_url(each['url'])} {each['status']}" for each in self["documents"]
+            f"{show_url(document['url'])} {document['status']}"
+            for document in self["documents"]
         ]
-        documents.sort()  # which of several ends first is chance
-        # only Issues that cost something; of a walk that has none such, all
+        documents.sort()  # because their order is random
+        # Only the Issues of the highest severity: the others lost less.
         counts = self.report.counts
         worst = max((code.severity for code in counts), default=Severity.ERROR)
         codes = [
@@ -174,15 +175,23 @@ class WalkSummary(dict[str, Any]):
             for code, count in counts.items()
             if code.severity is worst
         ]
-        said = [
-            f"{kind}: {', '.join(names[:_MAX_WARNED])}{', ...' if len(names) > _MAX_WARNED else ''}"
-            for kind, names in (("documents", documents), ("Issues", codes))
-            if names
-        ]
+        losses = []
+        if documents:
+            losses.append(f"documents: {_write_names(documents)}")
+        if codes:
+            losses.append(f"Issues: {_write_names(codes)}")
         if self["children"]:
-            said.append(f"{self['children']} listed and not fetched")
-        text = f"not everything was read ({'; '.join(said)}): {hint}"
+            losses.append(f"{self['children']} listed and not fetched")
+        text = f"not everything was read ({'; '.join(losses)}): {hint}"
         warnings.warn(text, IncompleteWarning, stacklevel=3)
+
+
+def _write_names(names: list[str]) -> str:
+    """Write the first names, with an ellipsis for the others."""
+    shown = names[:_MAX_WARNED]
+    if len(shown) < len(names):
+        shown.append("...")
+    return ", ".join(shown)
 
 
 class RowSource:
@@ -198,7 +207,7 @@ class RowSource:
         """Return the rows as a stream; with a hint, a loss is warned of at its end."""
         from sitemapreader._columns.arrow import make_schema
 
-        import pyarrow as pa  # isort: skip (the line above says how to get it)
+        import pyarrow as pa  # isort: skip (the line above names the extra)
 
         return pa.RecordBatchReader.from_batches(
             make_schema(self._columns), self._stream(hint)
@@ -222,9 +231,9 @@ class RowSource:
             raise _mistaken(source)
         events = iter(source)
         first = list(islice(events, 1))
-        if first and isinstance(text := _read_scalar(first[0]), str | Path):
+        if first and isinstance(_read_scalar(first[0]), str | Path):
             self._columns = SITE_COLUMNS
-            return self._read_sites(_plan_walks([text, *events], arguments))
+            return self._read_sites(_plan_walks([*first, *events], arguments))
         _refuse_arguments(arguments)
         if first and not isinstance(first[0], _EVENTS):
             raise _mistaken(first[0], " in the list")
@@ -278,15 +287,15 @@ def _plan_walk(source: SitePlace | None, arguments: WalkArguments) -> Walk:
         return walk_sync(None, **arguments)
     if isinstance(source, str) and source and not has_web_scheme(source):
         path = Path(path_of(source))
-        # the walk says what a URL looks like
-        source = path if path.exists() else source
+        if path.exists():  # otherwise the error of the walk explains URLs
+            source = path
     return walk_sync(source, **arguments)
 
 
 def _plan_walks(
     sources: list[object], arguments: WalkArguments
 ) -> list[tuple[str, Walk]]:
-    """Return the walks over several sites, which have done nothing yet, with their names."""
+    """Return the walks over several sites, not yet entered, with their names."""
     if "sitemaps" in arguments:
         raise TypeError(
             "sitemaps cannot be combined with several sites: add them to the list"
@@ -301,7 +310,9 @@ def _plan_walks(
 
 def _read_scalar(value: Any) -> Any:
     """Return a text of a column of Arrow as a string; anything else as it is."""
-    return value.as_py() if hasattr(value, "as_py") else value
+    if hasattr(value, "as_py"):
+        return value.as_py()
+    return value
 
 
 def _refuse_arguments(arguments: WalkArguments) -> None:
@@ -312,9 +323,9 @@ def _refuse_arguments(arguments: WalkArguments) -> None:
         )
 
 
-def _mistaken(source: object, place: str = "") -> TypeError:
+def _mistaken(source: object, location: str = "") -> TypeError:
     return TypeError(
-        f"{type(source).__name__}{place} is not a source of rows: {_USAGE}"
+        f"{type(source).__name__}{location} is not a source of rows: {_USAGE}"
     )
 
 
@@ -328,4 +339,4 @@ def _to_objects(column: pa.ChunkedArray) -> list[Any]:
     else:
         present = pc.is_valid(column)
     objects = iter(column.filter(present).to_pylist())
-    return [next(objects) if there else None for there in present.to_pylist()]
+    return [next(objects) if is_present else None for is_present in present.to_pylist()]
