@@ -99,50 +99,63 @@ class SitemapEvent(Enum):
 _State = SitemapState
 _Event = SitemapEvent
 
-TRANSITIONS: dict[tuple[SitemapState, SitemapEvent], SitemapState] = {
-    # in the queue
-    (_State.WAITING, _Event.PARK): _State.PARKED,
-    (_State.WAITING, _Event.TAKE): _State.TAKEN,
-    (_State.WAITING, _Event.MERGE): _State.DUPLICATE,
-    (_State.WAITING, _Event.SKIP): _State.SKIPPED,
-    (_State.PARKED, _Event.WAKE): _State.WAITING,
-    (_State.PARKED, _Event.MERGE): _State.DUPLICATE,
-    # a worker has it
-    (_State.TAKEN, _Event.SKIP): _State.SKIPPED,
-    (_State.TAKEN, _Event.MERGE): _State.DUPLICATE,
-    (_State.TAKEN, _Event.RESTORE): _State.RESTORED,
-    (_State.TAKEN, _Event.REQUEST): _State.REQUESTED,
-    (_State.TAKEN, _Event.CLOSE): _State.ENDING,
-    # the request
-    (_State.REQUESTED, _Event.REQUEST): _State.REQUESTED,
-    (_State.REQUESTED, _Event.PARK): _State.PARKED,
-    (_State.REQUESTED, _Event.ANSWER): _State.ANSWERED,
-    (_State.REQUESTED, _Event.CLOSE): _State.ENDING,
-    (_State.REQUESTED, _Event.LEAVE): _State.LEFT,
-    (_State.ANSWERED, _Event.MERGE): _State.DUPLICATE,
-    (_State.ANSWERED, _Event.RESTORE): _State.RESTORED,
-    (_State.ANSWERED, _Event.READ): _State.DETECTING,
-    (_State.ANSWERED, _Event.CLOSE): _State.ENDING,
-    (_State.ANSWERED, _Event.LEAVE): _State.LEFT,
-    # the content
-    (_State.DETECTING, _Event.RECOGNIZE): _State.READING,
-    (_State.DETECTING, _Event.CLOSE): _State.ENDING,
-    (_State.DETECTING, _Event.LEAVE): _State.LEFT,
-    (_State.READING, _Event.CLOSE): _State.ENDING,
-    (_State.READING, _Event.LEAVE): _State.LEFT,
-    (_State.RESTORED, _Event.CLOSE): _State.ENDING,
-    (_State.RESTORED, _Event.LEAVE): _State.LEFT,
-    # the outcome
-    (_State.ENDING, _Event.COMPLETE): _State.COMPLETE,
-    (_State.ENDING, _Event.CUT): _State.PARTIAL,
-    (_State.ENDING, _Event.FAIL): _State.FAILED,
-    (_State.ENDING, _Event.CONFIRM): _State.UNCHANGED,
-    (_State.ENDING, _Event.SKIP): _State.SKIPPED,
-    (_State.ENDING, _Event.LEAVE): _State.LEFT,
+TRANSITIONS: dict[SitemapState, dict[SitemapEvent, SitemapState]] = {
+    _State.WAITING: {
+        _Event.PARK: _State.PARKED,
+        _Event.TAKE: _State.TAKEN,
+        _Event.MERGE: _State.DUPLICATE,
+        _Event.SKIP: _State.SKIPPED,
+    },
+    _State.PARKED: {
+        _Event.WAKE: _State.WAITING,
+        _Event.MERGE: _State.DUPLICATE,
+    },
+    _State.TAKEN: {
+        _Event.SKIP: _State.SKIPPED,
+        _Event.MERGE: _State.DUPLICATE,
+        _Event.RESTORE: _State.RESTORED,
+        _Event.REQUEST: _State.REQUESTED,
+        _Event.CLOSE: _State.ENDING,
+    },
+    _State.REQUESTED: {
+        _Event.REQUEST: _State.REQUESTED,
+        _Event.PARK: _State.PARKED,
+        _Event.ANSWER: _State.ANSWERED,
+        _Event.CLOSE: _State.ENDING,
+        _Event.LEAVE: _State.LEFT,
+    },
+    _State.ANSWERED: {
+        _Event.MERGE: _State.DUPLICATE,
+        _Event.RESTORE: _State.RESTORED,
+        _Event.READ: _State.DETECTING,
+        _Event.CLOSE: _State.ENDING,
+        _Event.LEAVE: _State.LEFT,
+    },
+    _State.DETECTING: {
+        _Event.RECOGNIZE: _State.READING,
+        _Event.CLOSE: _State.ENDING,
+        _Event.LEAVE: _State.LEFT,
+    },
+    _State.READING: {
+        _Event.CLOSE: _State.ENDING,
+        _Event.LEAVE: _State.LEFT,
+    },
+    _State.RESTORED: {
+        _Event.CLOSE: _State.ENDING,
+        _Event.LEAVE: _State.LEFT,
+    },
+    _State.ENDING: {
+        _Event.COMPLETE: _State.COMPLETE,
+        _Event.CUT: _State.PARTIAL,
+        _Event.FAIL: _State.FAILED,
+        _Event.CONFIRM: _State.UNCHANGED,
+        _Event.SKIP: _State.SKIPPED,
+        _Event.LEAVE: _State.LEFT,
+    },
 }
-"""State and event -> the next state."""
+"""State -> event -> the next state."""
 
-ENDS = frozenset(SitemapState) - {state for state, _ in TRANSITIONS}
+ENDS = frozenset(SitemapState) - TRANSITIONS.keys()
 """States that no event changes."""
 
 EVENTS_BY_STATUS = {
@@ -165,7 +178,7 @@ class SitemapLife:
     def process(self, event: SitemapEvent) -> None:
         """Change the state by an event; raise RuntimeError if the table does not allow it."""
         try:
-            self.state = TRANSITIONS[self.state, event]
+            self.state = TRANSITIONS[self.state][event]
         except KeyError:
             raise RuntimeError(
                 f"a sitemap in the state {self.state.name} had the event {event.name}: "
