@@ -452,7 +452,7 @@ def _split_by_loc(context: RecordContext, record: Element) -> tuple[list[_Part],
             if name is not NO_NAME:
                 part.others.append((name, child))
         elif context.is_filled(child):
-            part.take_field(own, child)
+            part.fields.setdefault(own, []).append(child)
     return parts, number
 
 
@@ -463,39 +463,34 @@ class _Part:
     loc: Element | None = None
     text: str | None = None
     """Text of the loc; "" if it is in pieces."""
-    own: dict[str, Element] = attrs.field(factory=dict)
-    """The last filled element of each other field of the protocol."""
-    repeated: set[str] = attrs.field(factory=set)
+    fields: dict[str, list[Element]] = attrs.field(factory=dict)
+    """The filled elements of each other field of the protocol; the last counts."""
     others: list[tuple[Name, Element]] = attrs.field(factory=list)
 
-    def take_field(self, tag: str, field: Element) -> None:
-        """Take a filled element of the protocol; note if it is not the first."""
-        if tag in self.own:
-            self.repeated.add(tag)
-        self.own[tag] = field
-
-    def read(
-        self, context: RecordContext, url: str, number: int
-    ) -> tuple[list[Any], list[str | None]]:
-        """Return the values of the first fields behind the loc, and their texts."""
-        for tag in filter(self.repeated.__contains__, PROTOCOL_FIELDS):
-            last = self.own[tag]
-            value = context.names[last.tag].local
-            context.add_issue(IssueCode.REPEATED_FIELD, last, url=url, value=value)
-        values = []
-        texts = []
-        for tag, parse, code in _PARSERS[:number]:
-            value, text = context.read_value(self.own.get(tag), url, parse, code)
-            values.append(value)
-            texts.append(text)
-        return values, texts
+    def fill(self, context: RecordContext, entry: UrlEntry | SitemapEntry) -> None:
+        """Set the values of the protocol's fields that an entry has, and their texts."""
+        fields = self.fields
+        for tag in PROTOCOL_FIELDS:
+            if len(fields.get(tag, ())) > 1:
+                last = fields[tag][-1]
+                value = context.names[last.tag].local
+                context.add_issue(
+                    IssueCode.REPEATED_FIELD, last, url=entry.loc, value=value
+                )
+        for tag, text_slot, parse, code in _PARSERS[type(entry)]:
+            if tag in fields:
+                field = fields[tag][-1]
+                value, text = context.read_value(field, entry.loc, parse, code)
+                setattr(entry, tag, value)
+                setattr(entry, text_slot, text)
 
 
 def _make_sitemap_entry(
     context: RecordContext, url: str, part: _Part
 ) -> Iterator[None]:
-    (lastmod,), (text,) = part.read(context, url, 1)
-    context.deliver(SitemapEntry(url, lastmod, Via.INDEX, context.stats.sitemap, text))
+    entry = SitemapEntry(url, None, Via.INDEX, context.stats.sitemap)
+    part.fill(context, entry)
+    context.deliver(entry)
     for name, field in part.others:
         context.add_issue(IssueCode.EXTENSION, field, url=url, value=f"<{name.local}>")
         if context.is_due():
@@ -503,24 +498,18 @@ def _make_sitemap_entry(
 
 
 def _make_url_entry(context: RecordContext, url: str, part: _Part) -> Iterator[None]:
-    # what ResourceSync says of the URL (ANSI/NISO Z39.99, section 7)
-    said = [
-        field for name, field in part.others if name.meaning == (RESOURCESYNC, "md")
-    ]
-    metadata = get_attributes(said[0]) if said else {}
+    metadata = _find_metadata(part)
     if metadata.get("capability"):  # a list of lists: sections 8 and 9
         part.others.clear()
         yield from _make_sitemap_entry(context, url, part)
         return
-    change = _CHANGES.get(metadata.get("change", "").strip().lower())
-    if change is Change.UNLISTED and not context.stats.keeps_deleted:
+    entry = UrlEntry(url)
+    entry.change = _CHANGES.get(metadata.get("change", "").strip().lower())
+    if entry.change is Change.UNLISTED and not context.stats.keeps_deleted:
         context.drop_record(IssueCode.DELETED, url)
         return
-    values, texts = part.read(context, url, 3)
-    entry = UrlEntry(url, *values)
     entry.sitemap = context.stats.sitemap
-    entry.lastmod_text, entry.changefreq_text, entry.priority_text = texts
-    entry.change = change
+    part.fill(context, entry)
     if part.others:
         values_of_parts = yield from read_parts(context, part.others, url)
         for slot, value in values_of_parts.items():
@@ -528,17 +517,30 @@ def _make_url_entry(context: RecordContext, url: str, part: _Part) -> Iterator[N
     context.deliver(entry)
 
 
+def _find_metadata(part: _Part) -> dict[str, str]:
+    """Return what ResourceSync says of the URL (ANSI/NISO Z39.99, section 7)."""
+    for name, field in part.others:
+        if name.meaning == (RESOURCESYNC, "md"):
+            return get_attributes(field)
+    return {}
+
+
 _CHANGES = {
     "created": Change.NEW,
     "updated": Change.CHANGED,
     "deleted": Change.UNLISTED,
 }
-_PARSERS: tuple[tuple[str, Callable[[str], Any], IssueCode], ...] = (
-    ("lastmod", parse_lastmod, IssueCode.LASTMOD),
-    ("changefreq", parse_changefreq, IssueCode.CHANGEFREQ),
-    ("priority", parse_priority, IssueCode.PRIORITY),
-)
-"""Each field behind the loc, its parser, and the Issue of a value that cannot be read."""
+_LASTMOD = ("lastmod", "lastmod_text", parse_lastmod, IssueCode.LASTMOD)
+_PARSERS: dict[type, tuple[tuple[str, str, Callable[[str], Any], IssueCode], ...]] = {
+    SitemapEntry: (_LASTMOD,),
+    UrlEntry: (
+        _LASTMOD,
+        ("changefreq", "changefreq_text", parse_changefreq, IssueCode.CHANGEFREQ),
+        ("priority", "priority_text", parse_priority, IssueCode.PRIORITY),
+    ),
+}
+"""An entry -> its fields behind the loc: the attributes of value and text, the parser, and the
+Issue of a value that cannot be read."""
 _PARSERS_BY_NAME: dict[str, Callable[[RecordContext, Element], Iterator[None]]] = {
     "url": _read_protocol_record,
     "sitemap": _read_protocol_record,

@@ -67,8 +67,8 @@ def has_media(fields: Mapping[tuple[str, str], list[Element]]) -> bool:
     links = fields.get((OWN, "link"), ())
     return (
         (OWN, "enclosure") in fields
-        or any(link.attrib for link in links)
-        or any(key == MEDIA for key, _ in fields)
+        or any(map(_is_enclosure, links))
+        or MEDIA in {key for key, _ in fields}
     )
 
 
@@ -181,10 +181,16 @@ def _drop_long(
 
 
 def _is_media(name: Name, element: Element) -> bool:
-    if name.own != "link" or not element.attrib:
-        return name.key == MEDIA or name.own == "enclosure"
-    # RFC 4287, section 4.2.7.2
-    return get_attributes(element).get("rel", "").strip().lower() == "enclosure"
+    if name.own == "link":
+        return _is_enclosure(element)
+    return name.key == MEDIA or name.own == "enclosure"
+
+
+def _is_enclosure(link: Element) -> bool:
+    """Return whether a link leads to a medium (RFC 4287, section 4.2.7.2)."""
+    if not link.attrib:
+        return False
+    return get_attributes(link).get("rel", "").strip().lower() == "enclosure"
 
 
 def _find_kind(attributes: dict[str, str]) -> str:

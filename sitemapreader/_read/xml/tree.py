@@ -142,7 +142,8 @@ class TreeReader:
             len(root) == number
             and len(tags) == 1
             and self._prolog.names[tags.pop()].own in self._prolog.records
-            and all(BLANKS.fullmatch(each.tail or "") for each in root)
+            and BLANKS.fullmatch("".join([each.tail or "" for each in root]))
+            is not None
             and not find_excess(
                 root, self._limits.record_depth, self._limits.attributes
             )
@@ -182,8 +183,9 @@ class TreeReader:
     def _is_refused(self, text: str) -> bool:
         """Return whether a record is too much, or not as its author meant it."""
         most = self._limits.record_elements
+        is_long = len(text) > most
         return (
-            (text.count("<") > most and text.count("<") - text.count("</") > most + 1)
+            (is_long and text.count("<") - text.count("</") > most + 1)
             or has_open_section(text)  # which may be well-formed
             or ("xmlns" in text and _LONG_NAMESPACE.search(text) is not None)
         )
