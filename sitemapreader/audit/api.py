@@ -36,6 +36,7 @@ from sitemapreader.audit.sources import (
     Known,
     find_audit_source,
     find_old,
+    find_old_host,
     load_known,
     load_old,
     locate_findings,
@@ -126,7 +127,9 @@ class AuditRun:
             if self._is_http and self._needs_robots():
                 await fetch_robots(self._database, fetcher, network.user_agent)
             if requests_pages or source.kind != "sitemap":
-                named = [source.url, *([old.url] if old is not None else [])]
+                named = [source.url, *find_old_host(self._database)]
+                if old is not None:
+                    named.append(old.url)
                 # those of the whole audit: the walk has had some of them
                 seconds = min(
                     limits.walk_seconds, most.total_seconds() if most else math.inf

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,12 +11,19 @@ import attrs
 
 from sitemapreader._types.issues import Severity
 from sitemapreader.audit.database import AuditDatabase, fill_values, read_queries
-from sitemapreader.audit.models import MAX_HITS, SCHEMA, Row, read_json
+from sitemapreader.audit.models import (
+    MAX_HITS,
+    PAGE_UNITS,
+    SCHEMA,
+    AuditInputError,
+    Row,
+    read_json,
+)
 from sitemapreader.audit.report import find_audit_format, find_hits_suffix
 from sitemapreader.output import Column, open_output, write_file
 
 if TYPE_CHECKING:
-    import os
+    from collections.abc import Iterable
 
     import duckdb
 
@@ -36,11 +44,38 @@ HIT_COLUMNS = tuple(
     )
     for place, name in enumerate(("code", "url", "detail", "document"))
 )
+PAGE_COLUMNS = tuple(
+    Column(
+        name,
+        kind,
+        always=True,
+        is_url=name in {"url", "final_url", "canonical"},
+        is_repetitive=name in {"list", "findings", "not_judged"},
+        get=itemgetter(place),
+    )
+    for place, (name, kind) in enumerate(
+        {
+            "url": str,
+            "status": int | None,
+            "final_url": str,
+            "ms": int | None,
+            "title": str | None,
+            "noindex": bool | None,
+            "canonical": str,
+            "redirects": str,
+            "list": str,
+            "findings": str,
+            "not_judged": str,
+        }.items()
+    )
+)
+"""Columns of a file of visited pages."""
 _NEW_COLUMN = Column(
     "new", str, always=True, is_repetitive=True, get=itemgetter(len(HIT_COLUMNS))
 )
 """Column of a file of hits beside a baseline: "new", or nothing."""
 _RESULT_QUERIES = read_queries("runner")
+_QUERIES_OF_PAGES = read_queries("pages")
 
 # -- baselines
 
@@ -93,6 +128,16 @@ def _list_hits(content: Any) -> list[Hit]:
                 else:
                     raise TypeError(hit)
     return rows
+
+
+def _query_codes(codes: Iterable[str]) -> str:
+    """Return a query of the codes of the rules that hit each URL."""
+    hits = [f"SELECT '{code}' AS code, url FROM rule.\"{code}\"" for code in codes]
+    hits.append("SELECT NULL AS code, NULL AS url WHERE false")
+    return (
+        "SELECT url, string_agg(DISTINCT code, ' ' ORDER BY code) AS codes "
+        f"FROM ({' UNION ALL '.join(hits)}) GROUP BY url"
+    )
 
 
 # -- the result
@@ -231,6 +276,43 @@ class Audit:
                 while batch := hits.fetchmany(_RESULTS_AT_ONCE):
                     output.write_records(batch)
                     number += len(batch)
+        return number
+
+    def write_pages(self, path: str | os.PathLike[str]) -> int:
+        """Write a row for each page that was to be visited, and return how many there are.
+
+        The columns are the URL, the status and the URL at the end of all redirects, milliseconds to
+        the first byte, title, noindex, the canonical URL, and each redirect with its target; then
+        whether the page is listed or old, the rules that hit it, and why it was not judged. The
+        suffix names the format, as for `write_hits`.
+
+        Raises:
+            ValueError: the suffix names no format, or no page was to be visited.
+            OSError: the file cannot be written.
+        """
+        find_hits_suffix(path)
+        if self.facts.pages is None and self.facts.old_pages is None:
+            raise AuditInputError(
+                f"there is no page for {os.fspath(path)}: visit pages with `pages` or `was`"
+            )
+        database = self._database
+        number = 0
+        with (
+            database.map_disk_errors(),
+            open_output(path, columns=PAGE_COLUMNS) as output,
+        ):
+            codes = [
+                finding.rule.code
+                for finding in self.findings
+                if finding.rule.unit in PAGE_UNITS
+            ]
+            database.show_rules(*codes)
+            hits = database.connection.execute(
+                _QUERIES_OF_PAGES["rows"].format(_query_codes(codes))
+            )
+            while batch := hits.fetchmany(_RESULTS_AT_ONCE):
+                output.write_records(batch)
+                number += len(batch)
         return number
 
     def _query_hits(self, code: str) -> str:

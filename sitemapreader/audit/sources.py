@@ -243,6 +243,11 @@ def find_old(source: Known) -> SiteTask | None:
     return find_audit_source(source if isinstance(source, str) else Path(source))
 
 
+def find_old_host(database: AuditDatabase) -> list[str]:
+    """Return a URL of the host with most old URLs, if any: it may be private, as it was named."""
+    return [url for (url,) in database.ask(_KNOWN_QUERIES["old_host"])]
+
+
 async def load_old(
     database: AuditDatabase, task: SiteTask, arguments: WalkArguments
 ) -> bool:

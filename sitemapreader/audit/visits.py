@@ -83,9 +83,7 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
     (total,) = database.ask(_PAGE_QUERIES[kind])[0]
     is_old = kind == "old"
     ((is_sampled,),) = database.ask(_PAGE_QUERIES["is_sampled"], is_old=is_old)
-    rate = None
-    if is_sampled:
-        rate = estimate_rate(database.ask(_PAGE_QUERIES["drawn"], is_old=is_old))
+    rate = estimate_rate(database.ask(_PAGE_QUERIES["drawn"], is_old=is_old))
     sample = None
     if judged < total and judged <= MAX_HITS:
         pages = database.ask(_PAGE_QUERIES["judged"].format(f"is_{kind}"))
@@ -98,8 +96,8 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
         not_judged=reasons or {},
         exact=judged == total,
         sampled=is_sampled,
-        bound=rate.high if rate and rate.high else None,
-        population=rate.population if rate else int(total),
+        bound=rate.high if rate and rate.high and is_sampled else None,
+        population=rate.population if rate else 0,
         sample=sample,
     )
 
@@ -431,6 +429,9 @@ def _describe_visit(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
         "error": visit.error,
         "not_judged": visit.not_judged and str(visit.not_judged),
         "statuses": " ".join(str(each.status) for each in visit.redirects),
+        "chain": ", ".join(
+            f"{each.status} to {each.target}" for each in visit.redirects
+        ),
         "seconds": visit.seconds,
         "is_html": visit.facts is not None and is_html,
         "title": facts.title,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -102,8 +103,8 @@ async def test_old_urls_are_to_lead_to_listed_pages() -> None:
             assert result.facts.pages is None
             rows = [[*each.values()] for each in result.facts.old_folders]
             folders = {folder.removeprefix(start): counts for folder, *counts in rows}
-            assert folders["a/"] == [3, 0, 3, 0, 0]
-            assert folders["b/"] == [3, 1, 0, 1, 0]
+            assert folders["a/"] == [3, 0, 3, 0, 0, 0, 0]
+            assert folders["b/"] == [3, 1, 0, 1, 0, 0, 0]
             assert f"| `{start}b/` | 3 | 1 | 0 | 1 | 0 |" in result.format("markdown")
             assert f"{start}b/".ljust(50) + "          3          1" in result.format(
                 "text"
@@ -287,3 +288,59 @@ async def test_an_old_site_without_urls_is_refused(
                 server.base, was=tmp_path / was if isinstance(was, str) else was
             )
         assert not server.times
+
+
+async def test_what_became_of_old_urls_at_another_host(tmp_path: Path) -> None:
+    """A page that is still alive, a chain, a page without indexing: each is told, and listed."""
+    new_pages: dict[str, Any] = {
+        "fine/1": page(),
+        "fine/2": page(text=f"{WORDS} two"),
+        "dark": page("<meta name=robots content=noindex>"),
+        "hop": answer(302, Location="/fine/2"),
+    }
+    async with serve_pages(**new_pages) as new, serve_pages() as old:
+        targets = {"moved": "fine/1", "dark": "dark", "chain": "hop"}
+        for path, target in targets.items():
+            old.pages[f"/{path}"] = answer(301, Location=new.base + target)
+        old.pages |= {"/twice": answer(308, Location="/moved"), "/alive": page()}
+        publish(new, "fine/1", "fine/2", "dark")
+        paths = ("alive", "chain", "dark", "lost", "moved", "twice")
+        was = [old.base + path for path in paths]
+        with await judge(new.base, None, was=was, select=WAS) as result:
+            assert hits(result) == {
+                "was-alive": [("alive", "200")],
+                "was-chain": [
+                    ("chain", f"301 to {new.base}hop, 302 to {new.base}fine/2"),
+                    ("twice", f"308 to {old.base}moved, 301 to {new.base}fine/1"),
+                ],
+                "was-lost": [("lost", "404")],
+                "was-noindex": [("dark", f"301 to {new.base}dark")],
+                "was-temporary": [("chain", f"301 302 to {new.base}fine/2")],
+            }
+            assert result.write_pages(tmp_path / "moved.csv") == len(paths)
+    rows = list(csv.DictReader((tmp_path / "moved.csv").read_text().splitlines()))
+    assert [
+        (
+            row["url"].removeprefix(old.base),
+            row["final_url"].removeprefix(new.base).removeprefix(old.base),
+            row["status"],
+            row["findings"],
+        )
+        for row in rows
+    ] == [
+        ("alive", "alive", "200", "was-alive"),
+        ("chain", "fine/2", "200", "was-chain was-temporary"),
+        ("dark", "dark", "200", "was-noindex"),
+        ("lost", "lost", "404", "was-lost"),
+        ("moved", "fine/1", "200", ""),
+        ("twice", "fine/1", "200", "was-chain"),
+    ]
+
+
+async def test_a_page_without_a_redirect_at_the_same_host_has_not_moved() -> None:
+    """Where the site keeps its host, a page that responds and is not listed is only unlisted."""
+    async with serve_pages(new=page(), old=page(text=f"{WORDS} old")) as server:
+        publish(server, "new")
+        was = [f"{server.base}old"]
+        with await judge(server.base, None, was=was, select=WAS) as result:
+            assert list(hits(result)) == ["was-unlisted"]

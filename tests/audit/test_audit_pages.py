@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -468,3 +469,40 @@ async def test_pages_of_lists_and_folders_are_requested_from_a_mapped_host(
             assert hits(result) == {"page-not-found": [("two", "404")]}
         with await judge(tmp_path / name, None, **mapped) as result:
             assert result.facts.pages is None
+
+
+async def test_a_row_for_each_page(tmp_path: Path) -> None:
+    """Files of pages have what each one answered, whatever rules are chosen."""
+    answers: dict[str, Any] = {
+        "dark": page("<meta name=robots content=noindex>"),
+        "fine": page("<link rel=canonical href=/fine>"),
+        "gone": 404,
+        "moved": answer(301, Location="/fine"),
+    }
+    async with serve_pages(**answers) as server:
+        publish(server, *answers, "private", robots="User-agent: *\nDisallow: /private")
+        with await judge(server.base) as result:
+            for name in ("pages.csv", "pages.jsonl", "pages.parquet"):
+                assert result.write_pages(tmp_path / name) == 5
+        base = server.base
+        with (
+            await judge(server.base, None) as result,
+            pytest.raises(ValueError, match="visit pages with `pages`"),
+        ):
+            result.write_pages(tmp_path / "none.csv")
+    lines = (tmp_path / "pages.jsonl").read_text().splitlines()
+    rows = {row["url"].removeprefix(base): row for row in map(json.loads, lines)}
+    assert rows["fine"].items() >= {
+        "status": 200, "final_url": f"{base}fine", "title": "T", "noindex": False,
+        "canonical": f"{base}fine", "redirects": "", "list": "listed", "findings": "",
+    }.items()  # fmt: skip
+    assert rows["fine"]["ms"] >= 0
+    assert rows["dark"].items() >= {"noindex": True, "findings": "page-noindex"}.items()
+    assert rows["gone"].items() >= {"status": 404, "findings": "page-not-found"}.items()
+    moved = {"status": 200, "final_url": f"{base}fine", "findings": "page-redirects"}
+    assert rows["moved"].items() >= moved.items()
+    assert rows["moved"]["redirects"] == f"301 to {base}fine"
+    unknown = {"status": None, "final_url": "", "not_judged": "robots"}
+    assert rows["private"].items() >= unknown.items()
+    head, *_ = (tmp_path / "pages.csv").read_text().splitlines()
+    assert head.startswith("url,status,final_url,ms,title,noindex,canonical,")

@@ -102,7 +102,7 @@ def test_what_was_not_run_takes_one_line(folder: Path) -> None:
         "because the folder has files for 0 of 1 URLs: this does not look like" in last
     )
     assert (
-        "; 4 because there are no old URLs: pass the old sitemap with --was; " in last
+        "; 7 because there are no old URLs: pass the old sitemap with --was; " in last
     )
     assert len(done.stdout.splitlines()) == 4
 

@@ -164,6 +164,7 @@ WRONG = [
     ),
     ("pubic/x --base-url https://b.example/", "'pubic/x' does not exist"),
     ("audit site --pages all --page-seed 1", "--page-seed requires --pages N"),
+    ("audit a.example -o pages.csv", "has a row for each visited page: add --pages"),
     ("audit site --page-seed 1", "--page-seed requires --pages N"),
     ("audit site --pages many", "--pages: 'many': write a number, 0 or all"),
     ("audit site --pages -1", "'-1': write a number, 0 or all"),

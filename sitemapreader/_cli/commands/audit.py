@@ -45,7 +45,12 @@ from sitemapreader._types.issues import Severity
 from sitemapreader._types.urls import path_of
 from sitemapreader.audit.compare import Trend, compare_audits, format_differences
 from sitemapreader.audit.models import AuditInputError, AuditOptions, Row
-from sitemapreader.audit.report import find_audit_format, find_hits_suffix, is_failure
+from sitemapreader.audit.report import (
+    find_audit_format,
+    find_hits_suffix,
+    is_failure,
+    is_page_file,
+)
 from sitemapreader.audit.rules import (
     explain_rule,
     format_rules,
@@ -200,12 +205,21 @@ class _AuditCommand:
         self._arguments = arguments
         self._audit = audit
         outputs = arguments.output or [STANDARD_OUTPUT]
+        files = [each for each in outputs if each != STANDARD_OUTPUT]
+        self._page_files = [each for each in files if is_page_file(each)]
         self._files = {
-            each: find_audit_format(each) for each in outputs if each != STANDARD_OUTPUT
+            each: find_audit_format(each)
+            for each in files
+            if each not in self._page_files
         }
         if arguments.hits:
             find_hits_suffix(arguments.hits)
         self._is_printed = STANDARD_OUTPUT in outputs
+        is_visited = arguments.pages or arguments.was
+        if self._page_files and not is_visited and not self._has_folder():
+            raise UsageError(
+                f"{self._page_files[0]} has a row for each visited page: add --pages N or all"
+            )
         if not self._is_printed and arguments.format not in (
             None,
             *self._files.values(),
@@ -250,6 +264,9 @@ class _AuditCommand:
             **{name: getattr(arguments, name) for name in names},
         }
         self._source = self._find_source()
+
+    def _has_folder(self) -> bool:
+        return Path(path_of(self._arguments.source)).is_dir()
 
     def _find_source(self) -> str | Path:
         """Return the URL or path."""
@@ -299,6 +316,7 @@ class _AuditCommand:
                 arguments.write_baseline: result.write_baseline,
                 arguments.hits: result.write_hits,
                 **dict.fromkeys(self._files, partial(result.write, **form)),
+                **dict.fromkeys(self._page_files, result.write_pages),
             }
             written = [
                 self._write_file(path, write) for path, write in writers.items() if path

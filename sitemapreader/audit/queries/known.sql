@@ -49,3 +49,6 @@ SELECT min(loc) AS loc, key FROM (
     WHERE regexp_matches(loc, '(?i)^https?://')
 )
 WHERE key NOT IN (SELECT key FROM old_crawled WHERE NOT is_indexable) GROUP BY key ORDER BY key
+
+-- old_host: a URL of the host with most old URLs
+SELECT min(loc) FROM old GROUP BY scheme_of(key), host_of(key) ORDER BY count(*) DESC, min(loc) LIMIT 1

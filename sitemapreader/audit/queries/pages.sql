@@ -178,11 +178,16 @@ UPDATE page SET fate = CASE
     WHEN status >= 400 OR error <> '' THEN NULL
     WHEN is_start(f.target) AND NOT is_start(page.key) AND NOT f.was_start THEN 'was-to-start'
     WHEN is_soft_404 THEN 'was-lost'
+    WHEN NOT f.is_listed AND f.is_old_host THEN 'was-alive'
+    WHEN is_noindex THEN 'was-noindex'
     WHEN NOT f.is_listed THEN 'was-unlisted'
     WHEN regexp_matches(statuses, '30[237]') THEN 'was-temporary'
     END
 FROM (
     SELECT rowid AS id, CASE WHEN refresh_seconds <= 5 THEN refresh_key ELSE final_key END AS target,
+           -- where no page is listed: the site has left this host
+           host_of(target) = host_of(key) AND host_of(target) NOT IN (SELECT host_of(key) FROM url)
+               AS is_old_host,
            target IN (SELECT key FROM url)
            OR coalesce(canonical_key IN (SELECT key FROM url), false) AS is_listed,
            -- the folder that all other old URLs are in
@@ -198,9 +203,21 @@ SELECT first_folder(key) AS folder, count(*) AS pages,
        count(*) FILTER (fate = 'was-lost') AS lost,
        count(*) FILTER (fate = 'was-to-start') AS to_start,
        count(*) FILTER (fate = 'was-temporary') AS temporary,
-       count(*) FILTER (fate = 'was-unlisted') AS unlisted
+       count(*) FILTER (fate = 'was-unlisted') AS unlisted,
+       count(*) FILTER (fate = 'was-noindex') AS noindex,
+       count(*) FILTER (fate = 'was-alive') AS alive
 FROM page WHERE is_old AND not_judged IS NULL
 GROUP BY folder ORDER BY lost DESC, count(fate) DESC, folder LIMIT 500
+
+-- rows: a row a visited page, in the order of their URLs
+SELECT p.loc AS url, status,
+       CASE WHEN not_judged IS NULL OR statuses <> '' THEN coalesce(final_url, '') ELSE '' END AS final_url,
+       round(1000 * seconds)::BIGINT AS ms, title, CASE WHEN status = 200 THEN is_noindex END AS noindex,
+       coalesce(canonical, '') AS canonical, coalesce(chain, statuses, '') AS redirects,
+       concat_ws(', ', CASE WHEN is_listed THEN 'listed' END, CASE WHEN is_old THEN 'old' END) AS list,
+       coalesce(hits.codes, '') AS findings, coalesce(not_judged, '') AS not_judged
+FROM page p LEFT JOIN ({}) hits ON hits.url = p.loc
+ORDER BY p.loc, list
 
 -- tally: pages that were wanted, reached in time, visited, and judged, and why not; {0} is which
 SELECT count(*), count(*) FILTER (not_judged IS DISTINCT FROM 'time'),

@@ -236,6 +236,7 @@ CREATE TABLE page (            -- a row a visit
     status USMALLINT, error VARCHAR,
     not_judged VARCHAR,        -- why its answer says nothing about the page; NULL if it does
     statuses VARCHAR,          -- of the redirects: '301 302'
+    chain VARCHAR,             -- the same with their targets: '301 to A, 302 to B'
     is_temporary BOOLEAN,      -- all of them
     switches_language BOOLEAN, -- they only add or swap a segment that is a language
     leads_to_login BOOLEAN,

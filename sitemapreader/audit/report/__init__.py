@@ -50,13 +50,19 @@ def find_audit_format(path: str, formats: Sequence[str] = REPORT_FORMATS) -> str
     return name
 
 
+def is_page_file(path: str) -> bool:
+    """Return whether the suffix of a report names a table: one of visited pages."""
+    name = path.lower()
+    return name.removesuffix(".gz").endswith(HITS_SUFFIXES)
+
+
 def find_hits_suffix(path: str | os.PathLike[str]) -> str:
     """Return the suffix that names the format; raise AuditInputError for another one."""
     name = os.fspath(path).lower()
     suffix = Path(name.removesuffix(".gz")).suffix
     if suffix not in HITS_SUFFIXES or name.endswith(".parquet.gz"):
         raise AuditInputError(
-            f"hits: end the name of {name!r} with {', '.join(HITS_SUFFIXES)}"
+            f"end the name of {name!r} with {', '.join(HITS_SUFFIXES)}"
         )
     return suffix
 

@@ -37,7 +37,10 @@ _TEMPLATES = {
 """Format -> its template."""
 MAX_MARKDOWN_CHARS = 60_000
 """GitHub takes 65,536 in a comment."""
-_OLD_COLUMNS = ("folder", "judged", "lost", "to start", "temporary", "unlisted")
+_OLD_COLUMNS = (
+    *("folder", "judged", "lost", "to start", "temporary", "unlisted", "noindex"),
+    "alive",
+)
 """Columns about the folders of an old site, in the order of their rows."""
 
 
