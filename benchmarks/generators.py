@@ -38,7 +38,7 @@ import attrs
 from generator_sites import Generator, GeneratorError, build, install, load_generators
 from tables import print_table, write_json
 
-from sitemapreader import State, walk_sync
+from sitemapreader import Changes, FetchOptions, State, walk_sync
 from sitemapreader.audit import audit_sync
 from sitemapreader.fetch import FolderFetcher
 
@@ -206,7 +206,7 @@ def judge_folder(result: Result, folder: Path) -> None:
 def judge_server(result: Result, host: dict[str, str]) -> None:
     """Check what an audit of all pages says of a server."""
     base = result.generator.base
-    with audit_sync(base, pages="all", map_hosts=host) as found:
+    with audit_sync(base, pages="all", options=FetchOptions(map_hosts=host)) as found:
         result.note("server", _list_findings(result.generator, found.findings))
         if not found.facts.pages or found.facts.pages.judged < found.facts.pages.listed:
             result.note("server", ["not all pages were judged"])
@@ -228,7 +228,7 @@ def follow(result: Result, host: dict[str, str], state: Path, first: bool) -> No
     changes: dict[str, set[str]] = {"new": set(), "changed": set()}
     memory = State(state, confirm_after=timedelta(0))
     with walk_sync(
-        generator.base, state=memory, changes=True, map_hosts=host
+        generator.base, state=Changes(memory), options=FetchOptions(map_hosts=host)
     ) as entries:
         for entry in entries:
             changes[str(entry.change)].add(entry.loc)

@@ -23,6 +23,8 @@ from typing import NamedTuple
 from many import make_options, resolve_here
 from many_server import URLS, serve
 
+from sitemapreader import Search
+
 
 class Result(NamedTuple):
     """The results of all runs."""
@@ -45,7 +47,7 @@ def read_once(sites: int, port: int, folder: Path, number: int) -> None:
     urls = (f"http://s{site}.test:{port}/" for site in range(sites))
     options = make_options(port)
     with walk_many_sync(
-        urls, state=folder / "all.db", options=options, probe="few"
+        urls, state=folder / "all.db", options=options, search=Search(probe="few")
     ) as run:
         write_sites_sync(
             run, folder / f"out-{number}.jsonl", report=folder / f"report-{number}.csv"

@@ -179,8 +179,8 @@ def _protect(text: str) -> str:
 
 PUBLIC = {
     "Walking a site": """
-        walk walk_sync WalkArguments Walk walk_many walk_many_sync SiteRun SiteTask
-        watch Watch SiteOutcome SiteStatus discover discover_sync Discovery newest
+        walk walk_sync Walk walk_many walk_many_sync SiteRun SiteTask
+        watch watch_sync Watch SiteOutcome SiteStatus discover discover_sync Discovery newest
         newest_sync Newest why why_sync Explanation
     """,
     "Reading one document": "read SitemapReader Event parse_robots Robots usage_of urls",
@@ -192,7 +192,9 @@ PUBLIC = {
         Report Document Status Role Issue IssueCode Severity SitemapReaderError
         FetchError StateError
     """,
-    "Limits, options, fetchers and pages": "Limits FetchOptions Identity HttpFetcher fetch pages",
+    "Limits, options, fetchers and pages": """
+        Limits FetchOptions Search Follow Sample Changes Identity HttpFetcher fetch pages
+    """,
     "State": """
         State changes.SiteState changes.DocumentState changes.UnlistedUrl
         changes.GonePage changes.name_of_sitemaps changes.PlannedDocument
@@ -205,7 +207,6 @@ PUBLIC = {
 _OPTIONS = {
     "Event": ":no-value:",
     "IssueCode": ":no-members:",
-    "WalkArguments": ":no-members:",
     "fetch": ":exclude-members: HttpFetcher",
 }
 REFERENCE = """# API reference

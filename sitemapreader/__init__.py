@@ -50,12 +50,14 @@ if TYPE_CHECKING:
         walk_many,
         walk_many_sync,
         watch,
+        watch_sync,
     )
     from sitemapreader._presence import Explanation, why, why_sync
     from sitemapreader._read import SitemapReader, read
     from sitemapreader._read.robots import Robots, parse_robots
     from sitemapreader._read.usage import usage_of
     from sitemapreader._tables import IncompleteWarning, read_batches, to_dataframe
+    from sitemapreader._types.arguments import Changes, Follow, Sample, Search
     from sitemapreader._types.errors import FetchError, SitemapReaderError, StateError
     from sitemapreader._types.issues import Issue, IssueCode, Severity
     from sitemapreader._types.models import (
@@ -80,7 +82,6 @@ if TYPE_CHECKING:
         SiteStatus,
         Status,
     )
-    from sitemapreader._walk.config import WalkArguments
     from sitemapreader._walk.newest import Newest, newest, newest_sync
     from sitemapreader._walk.report import Report
     from sitemapreader._walk.walks import Walk
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Alternate",
     "Change",
+    "Changes",
     "DateSource",
     "Discovery",
     "Document",
@@ -100,6 +102,7 @@ __all__ = [
     "Extra",
     "FetchError",
     "FetchOptions",
+    "Follow",
     "Format",
     "HttpFetcher",
     "Identity",
@@ -113,6 +116,8 @@ __all__ = [
     "Report",
     "Robots",
     "Role",
+    "Sample",
+    "Search",
     "Severity",
     "SiteOutcome",
     "SiteRun",
@@ -128,7 +133,6 @@ __all__ = [
     "Via",
     "Video",
     "Walk",
-    "WalkArguments",
     "Watch",
     "discover",
     "discover_sync",
@@ -145,6 +149,7 @@ __all__ = [
     "walk_many_sync",
     "walk_sync",
     "watch",
+    "watch_sync",
     "why",
     "why_sync",
 ]
@@ -155,7 +160,7 @@ _EXPORTS_BY_MODULE = {
     "_types.errors": "FetchError SitemapReaderError StateError",
     "fetch.http": "HttpFetcher",
     "_tables": "IncompleteWarning read_batches to_dataframe",
-    "_many": "SiteRun SiteTask Watch walk_many walk_many_sync watch",
+    "_many": "SiteRun SiteTask Watch walk_many walk_many_sync watch watch_sync",
     "_identity": "Identity",
     "_types.issues": "Issue IssueCode Severity",
     "_types.models": "Alternate Change DateSource Event Extra Format Image News SitemapEntry "
@@ -170,7 +175,7 @@ _EXPORTS_BY_MODULE = {
     "_walk.report": "Report",
     "changes": "State",
     "_api": "Discovery discover discover_sync walk walk_sync",
-    "_walk.config": "WalkArguments",
+    "_types.arguments": "Changes Follow Sample Search",
     "_walk.walks": "Walk",
     "_walk.newest": "Newest newest newest_sync",
 }

@@ -19,6 +19,8 @@ import attrs
 
 from sitemapreader._api import walk
 from sitemapreader._event_loop import without_await
+from sitemapreader._types.arguments import Search
+from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.issues import Issue, IssueCode, excerpt, show_url
 from sitemapreader._types.models import Format, UrlEntry, Via
 from sitemapreader._types.options import FetchOptions, Limits
@@ -47,6 +49,7 @@ _MAX_NAMED_SITEMAPS = 10
 """Sitemaps that one cause names."""
 _ANY_SITE = "https://localhost/"
 _FEEDS = frozenset({Format.RSS, Format.ATOM})
+_SEARCH = Search(feeds=True)
 _LINKED = frozenset({Via.HTML, Via.HEADER, Via.PAGE})
 _INDEX_PAGE_PATH = re.compile(
     r"/(?:index|default)\.(?:html?|php|aspx?)\Z", re.IGNORECASE
@@ -133,6 +136,7 @@ def _is_present(_field: attrs.Attribute[Any], value: object) -> bool:
     return value not in ("", None)
 
 
+@answer_keywords()
 async def why(
     urls: str | Iterable[str],
     site: str | None = None,
@@ -147,7 +151,6 @@ async def why(
     fetcher: Fetcher | None = None,
     options: FetchOptions | None = None,
     limits: Limits | None = None,
-    respect_robots: bool = True,
     trusted: bool = True,
     max_visits: int = MAX_VISITS,
 ) -> list[Explanation]:
@@ -166,7 +169,6 @@ async def why(
         fetcher: object that opens URLs, as in `walk`.
         options: options of the network, as in `walk`.
         limits: limits of the walk, as in `walk`.
-        respect_robots: False reads sitemaps that robots.txt disallows.
         trusted: False if strangers wrote the URLs, as in `walk`.
         max_visits: pages that are requested; 0 requests none.
 
@@ -211,7 +213,6 @@ async def why(
             search = _Search(name, group)
             await search.walk(
                 fetcher=fetcher,
-                respect_robots=respect_robots,
                 trusted=trusted,
                 **walk_arguments,
             )
@@ -499,7 +500,7 @@ class _Search:
 
     async def walk(self, **arguments: Any) -> None:
         """Read the sitemaps, and keep the entries and Issues of each question."""
-        async with walk(self.site, feeds=True, **arguments) as events:
+        async with walk(self.site, search=_SEARCH, **arguments) as events:
             async for event in events.events():
                 if isinstance(event, UrlEntry):
                     self._see_entry(event)

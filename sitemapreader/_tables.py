@@ -9,13 +9,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
+from inspect import signature
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from sitemapreader._api import walk_sync
 from sitemapreader._columns import COLUMNS, SITE_COLUMNS
 from sitemapreader._types.errors import name_extra
+from sitemapreader._types.instead import NESTED_ARGUMENTS, answer_keywords
 from sitemapreader._types.issues import Issue, Severity, show_url
 from sitemapreader._types.models import Event, SitemapEntry, UrlEntry
 from sitemapreader._types.outcomes import Status
@@ -28,17 +30,20 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from sitemapreader._walk.config import WalkArguments
-
 SitePlace: TypeAlias = "str | Path"
 """URL of a site, sitemap or page, or the path of a folder or a file."""
-Source: TypeAlias = "SitePlace | Iterable[SitePlace] | Walk | Iterable[Event] | None"
-"""A site, several sites, a walk that was entered, or the events of `read`."""
+Source: TypeAlias = "SitePlace | Walk | Iterable[SitePlace | Walk] | Iterable[Event]"
+"""A site, a walk, several of these, or the events of `read`."""
 
+_WALK_ARGUMENTS = {
+    name: f"the walk as the source: walk_sync(site, {NESTED_ARGUMENTS.get(name, f'{name}=...')})"
+    for name in (*signature(walk_sync).parameters, *NESTED_ARGUMENTS)
+}
+"""Arguments of a walk, which a table takes as its source."""
 _EVENTS = (UrlEntry, SitemapEntry, Issue)
 _USAGE = (
-    "pass the URL of a site, the path of a folder or a file, a list of these, an entered "
-    "walk_sync(...), or the entries of read(...)"
+    "pass the URL of a site, the path of a folder or a file, walk_sync(...), a list of these, or "
+    "the entries of read(...)"
 )
 _Batches: TypeAlias = "Generator[pa.RecordBatch, None, None]"
 _MAX_LISTED = 100
@@ -49,14 +54,13 @@ _SHOWN_FIELDS = ("url", "status", "reason", "http_status")
 _NOT_WHOLE = (Status.FAILED, Status.PARTIAL)
 
 
-def to_dataframe(
-    source: Source = None, **arguments: Unpack[WalkArguments]
-) -> pd.DataFrame:
+@answer_keywords(_WALK_ARGUMENTS)
+def to_dataframe(source: Source) -> pd.DataFrame:
     """Return all URLs of a site as a DataFrame; in notebooks, too.
 
     ```python
-    frame = to_dataframe("https://example.org/", since=datetime(2026, 1, 1, tzinfo=UTC))
-    frame = to_dataframe(sitemaps=["https://example.org/sitemap.xml"])
+    frame = to_dataframe("https://example.org/")
+    frame = to_dataframe(walk_sync("https://example.org/", since=timedelta(days=7)))
     frame = to_dataframe(read(data))
     ```
 
@@ -66,12 +70,11 @@ def to_dataframe(
             - URL of a site, or of a sitemap, page or robots.txt. If it is a page, or missing, the
               search begins below it.
             - Path of a folder or a file, as in `walk`.
+            - A walk made by `walk_sync`, with its arguments: entered here, or by you.
             - A list, a column or another iterable of these, which are walked one after the other.
               The first column is then `site`, as it was given. (`walk_many` walks at once.)
-            - A walk that was entered, made by `walk_sync`.
             - Entries, or all events, as `read` yields them. Children of an index are counted, not
               fetched.
-        arguments: the keyword arguments of `walk`, with sites or instead of one.
 
     Raises TypeError for anything else, and the errors of `walk`.
 
@@ -84,7 +87,7 @@ def to_dataframe(
     """
     with name_extra("DataFrames need", "pandas"):
         import pandas as pd
-    rows = RowSource(source, arguments)
+    rows = RowSource(source)
     table = rows.open_reader().read_all()
     # Lists and structs become plain objects: a column of pandas' own Arrow type for these could be
     # written, and not be read again.
@@ -102,9 +105,8 @@ def to_dataframe(
     return frame
 
 
-def read_batches(
-    source: Source = None, **arguments: Unpack[WalkArguments]
-) -> pa.RecordBatchReader:
+@answer_keywords(_WALK_ARGUMENTS)
+def read_batches(source: Source) -> pa.RecordBatchReader:
     """Return the URLs of a site as a stream: a `pyarrow.RecordBatchReader`.
 
     ```python
@@ -119,9 +121,7 @@ def read_batches(
     your own to get its report; otherwise an IncompleteWarning at the end reports a loss.
     Needs the extra `arrow`.
     """
-    return RowSource(source, arguments).open_reader(
-        "pass walk_sync(...) to have its report"
-    )
+    return RowSource(source).open_reader("pass walk_sync(...) to have its report")
 
 
 class IncompleteWarning(UserWarning):
@@ -183,7 +183,7 @@ class WalkSummary(dict[str, Any]):
         if self["children"]:
             losses.append(f"{self['children']} listed and not fetched")
         text = f"not everything was read ({'; '.join(losses)}): {hint}"
-        warnings.warn(text, IncompleteWarning, stacklevel=3)
+        warnings.warn(text, IncompleteWarning, stacklevel=4)
 
 
 def _write_names(names: list[str]) -> str:
@@ -197,11 +197,11 @@ def _write_names(names: list[str]) -> str:
 class RowSource:
     """The rows of a source, some thousands at once; iterated once, then closed."""
 
-    def __init__(self, source: Source, arguments: WalkArguments) -> None:
+    def __init__(self, source: Source) -> None:
         self.summary = WalkSummary(Report(0))
         """Summary of the walk; complete once the iteration is over."""
         self._columns = COLUMNS
-        self._batches = self._open(source, arguments)
+        self._batches = self._open(source)
 
     def open_reader(self, hint: str = "") -> pa.RecordBatchReader:
         """Return the rows as a stream; with a hint, a loss is warned of at its end."""
@@ -219,22 +219,22 @@ class RowSource:
         if hint:
             self.summary.warn(hint)
 
-    def _open(self, source: object, arguments: WalkArguments) -> _Batches:
-        if source is None or isinstance(source, str | Path):
-            return self._read_site(_plan_walk(source, arguments))
+    def _open(self, source: object) -> _Batches:
+        if isinstance(source, str | Path):
+            return self._read_site(_plan_walk(source))
         if isinstance(source, Walk):
-            _refuse_arguments(arguments)
-            return self._follow(source)
+            if source.is_entered:
+                return self._follow(source)
+            return self._read_site(source)
         if not isinstance(source, Iterable) or isinstance(
             source, Mapping | bytes | bytearray
         ):
             raise _mistaken(source)
         events = iter(source)
         first = list(islice(events, 1))
-        if first and isinstance(_read_scalar(first[0]), str | Path):
+        if first and isinstance(_read_scalar(first[0]), str | Path | Walk):
             self._columns = SITE_COLUMNS
-            return self._read_sites(_plan_walks([*first, *events], arguments))
-        _refuse_arguments(arguments)
+            return self._read_sites(_plan_walks([*first, *events]))
         if first and not isinstance(first[0], _EVENTS):
             raise _mistaken(first[0], " in the list")
         return self._sort(chain(first, events))
@@ -280,31 +280,24 @@ class RowSource:
         self.summary = WalkSummary(report, children)
 
 
-def _plan_walk(source: SitePlace | None, arguments: WalkArguments) -> Walk:
-    if source is None:
-        if not arguments.get("sitemaps"):
-            raise TypeError(f"no source was given: {_USAGE}, or sitemaps=[url]")
-        return walk_sync(None, **arguments)
+def _plan_walk(source: SitePlace) -> Walk:
     if isinstance(source, str) and source and not has_web_scheme(source):
         path = Path(path_of(source))
         if path.exists():  # otherwise the error of the walk explains URLs
             source = path
-    return walk_sync(source, **arguments)
+    return walk_sync(source)
 
 
-def _plan_walks(
-    sources: list[object], arguments: WalkArguments
-) -> list[tuple[str, Walk]]:
+def _plan_walks(sources: list[object]) -> list[tuple[str, Walk]]:
     """Return the walks over several sites, not yet entered, with their names."""
-    if "sitemaps" in arguments:
-        raise TypeError(
-            "sitemaps cannot be combined with several sites: add them to the list"
-        )
     walks = []
     for source in map(_read_scalar, sources):
-        if not isinstance(source, str | Path):
+        if isinstance(source, Walk):
+            walks.append((source.name, source))
+        elif isinstance(source, str | Path):
+            walks.append((str(source), _plan_walk(source)))
+        else:
             raise _mistaken(source, " among sites")
-        walks.append((str(source), _plan_walk(source, arguments)))
     return walks
 
 
@@ -313,14 +306,6 @@ def _read_scalar(value: Any) -> Any:
     if hasattr(value, "as_py"):
         return value.as_py()
     return value
-
-
-def _refuse_arguments(arguments: WalkArguments) -> None:
-    if arguments:
-        raise TypeError(
-            f"{', '.join(arguments)} cannot be combined with this source: pass arguments of a walk "
-            "with the URL of a site, or to walk_sync(...)"
-        )
 
 
 def _mistaken(source: object, location: str = "") -> TypeError:

@@ -18,7 +18,7 @@ from contextlib import closing
 
 import trafilatura
 
-from sitemapreader import FetchError, FetchOptions, HttpFetcher, walk
+from sitemapreader import Changes, FetchError, FetchOptions, HttpFetcher, walk
 from sitemapreader.fetch import read_body
 from sitemapreader.pages import RobotsCache
 
@@ -110,9 +110,7 @@ async def update(site, path):
     async with HttpFetcher(options) as fetcher:
         state = f"{path}.state"
         with closing(open_index(path)) as index:
-            async with walk(
-                site, fetcher=fetcher, state=state, changes=True
-            ) as entries:
+            async with walk(site, fetcher=fetcher, state=Changes(state)) as entries:
                 await read_changes(index, fetcher, entries)
     return entries.report
 

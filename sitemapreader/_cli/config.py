@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader._cli.parser import UsageError
+from sitemapreader._types.arguments import Changes, Follow, Sample, Search
 from sitemapreader._types.habits import suggest
 from sitemapreader._types.options import FetchOptions, Limits
-from sitemapreader._walk.config import SharedArguments, WalkConfig
-from sitemapreader._walk.context import UrlAllowance
+from sitemapreader._walk.config import make_config
+from sitemapreader.changes import open_changes
 from sitemapreader.fetch.client import Trust
 from sitemapreader.fetch.proxies import Proxies
 from sitemapreader.output import FILE_FORMATS, FORMATS, SUFFIXES, open_output
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from sitemapreader._identity import Identity
     from sitemapreader._types.models import SitemapEntry
@@ -31,6 +32,18 @@ if TYPE_CHECKING:
 
 STANDARD_OUTPUT = "-"
 _FORMATS = (*FORMATS, *FILE_FORMATS)
+_CHECKED_SITE = "https://localhost/"
+_SELECTION = (
+    "since",
+    "until",
+    "undated",
+    "include",
+    "exclude",
+    "language",
+    "unique",
+    "scope",
+)
+"""Options that choose entries, as arguments of `walk`."""
 _MOST_PAGES = 1_000
 """Pages of a site that one run asks whether they are gone."""
 
@@ -43,38 +56,55 @@ def make_keywords(arguments: argparse.Namespace) -> dict[str, Any]:
     given = {
         name: value for name, value in vars(arguments).items() if value is not None
     }
-    walk = {
-        name: given[name]
-        for name in SharedArguments.__annotations__.keys() & given.keys()
-    }
-    limits = {
-        name: given[name] for name in attrs.fields_dict(Limits).keys() & given.keys()
-    }
-    if "gone" in walk:
-        walk["gone"] = _MOST_PAGES if walk["gone"] else 0
     _check_arguments(arguments, given)
     try:
-        WalkConfig(site="https://localhost/", **walk, max_urls=given.get("limit"))
-        # of all sources together; what is delivered counts as printed, in all runs
-        if {"state", "limit"} <= given.keys():
-            walk["max_urls"] = UrlAllowance(given["limit"])
-        walk |= {"options": _make_options(given), "limits": Limits(**limits)}
+        keywords: dict[str, Any] = {
+            **_pick(given, _SELECTION),
+            "search": Search(**_pick(given, attrs.fields_dict(Search))),
+            "follow": _make_follow(given),
+            "limits": Limits(**_pick(given, attrs.fields_dict(Limits))),
+            "options": _make_options(given),
+        }
+        if "sample" in given:
+            keywords["sample"] = Sample(given["sample"], given.get("seed", 0))
+        checked = dict(keywords)
+        if "state" in given:
+            keywords["state"] = _make_state(given)
+            checked["state"], checked["changes"] = open_changes(keywords["state"])
+        make_config(_CHECKED_SITE, **checked, max_urls=given.get("limit"))
     except ValueError as error:
         raise UsageError(str(error)) from None
-    return walk | _make_follow(given)
+    return keywords
 
 
-def _make_follow(given: dict[str, Any]) -> dict[str, Any]:
+def _pick(values: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: values[name] for name in names if name in values}
+
+
+def _make_state(given: dict[str, Any]) -> Path | Changes:
+    """Return the state, or the changes since it."""
+    if not given.get("changes"):
+        return Path(given["state"])
+    return Changes(
+        given["state"],
+        unlisted=given.get("unlisted", False),
+        gone=_MOST_PAGES if given.get("gone") else 0,
+        revisit=given.get("revisit"),
+    )
+
+
+def _make_follow(given: dict[str, Any]) -> Follow:
+    choice = Follow(**_pick(given, ("hosts", "prune", "order")))
     wanted = given.get("wanted", ())
     unwanted = given.get("unwanted", ())
     if not wanted and not unwanted:
-        return {}
+        return choice
 
     def follow(child: SitemapEntry) -> bool:
         is_wanted = not wanted or any(pattern.search(child.loc) for pattern in wanted)
         return is_wanted and not any(pattern.search(child.loc) for pattern in unwanted)
 
-    return {"follow": follow}
+    return attrs.evolve(choice, only=follow)
 
 
 def _check_arguments(arguments: argparse.Namespace, given: dict[str, Any]) -> None:
@@ -84,6 +114,9 @@ def _check_arguments(arguments: argparse.Namespace, given: dict[str, Any]) -> No
     else:
         missing = "--changes and --state FILE"
     told = next((f"--{name}" for name in ("unlisted", "gone") if given.get(name)), "")
+    needed = next(
+        (f"--{each}" for each in ("unlisted", "gone", "revisit") if given.get(each)), ""
+    )
     if "fields" in vars(arguments):
         form = find_output_format(arguments)
     else:
@@ -98,6 +131,14 @@ def _check_arguments(arguments: argparse.Namespace, given: dict[str, Any]) -> No
         (
             "sample" in given and "count_by" in given,
             "--sample cannot be combined with --count-by",
+        ),
+        (
+            given.get("changes") and "state" not in given,
+            "--changes requires --state FILE",
+        ),
+        (
+            needed and not given.get("changes"),
+            f"{needed} requires --changes and --state FILE",
         ),
         (
             given.get("exit_code") and not given["changes"],

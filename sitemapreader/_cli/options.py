@@ -206,7 +206,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "(may be repeated)", **_PATTERN),
         Option("--exclude", f"{_ENTRY_COMMANDS} submit watch why",
                "drop URLs that match PATTERN (may be repeated)", **_PATTERN),
-        Option("--limit", _ROW_COMMANDS, "stop after N URLs", "", ("max_urls",), **_COUNTED),
+        Option("--limit", _ROW_COMMANDS, "stop after N URLs", "", ("Limits.max_urls",), **_COUNTED),
         Option("--language", f"{_ENTRY_COMMANDS} why",
                "keep URLs whose record names one of these languages",
                metavar="CODE,...", type=parse_fields),
@@ -258,7 +258,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--all", "submit", "on the first run, submit all URLs (default: only record them)",
                "submit_all"),
         Option("--changes", "urls",
-               "print only new and changed URLs; requires --state"),
+               "print only new and changed URLs; requires --state", "", ("Changes",)),
         Option("--exit-code", "urls", "with --changes: exit with 7 if there are changes, "
                "otherwise with 0"),
         Option("--revisit", "urls", "with --changes: fetch only N of the known sitemaps, those "

@@ -297,6 +297,8 @@ def list_doubts(command: str, arguments: argparse.Namespace) -> list[str]:
 _LIBRARY_ONLY = ("Limits", "min_bytes_per_second")
 """Prefixes of arguments that have no option in the shell."""
 _ARGUMENT = re.compile(r"`([^`]+)`")
+_OPTION_CLASS = re.compile(r"(?:Search|Follow|FetchOptions|Sample)[.(](.*?)\)?$")
+"""Classes whose fields are options of the shell, by their own names."""
 
 
 def _list_names() -> Iterator[tuple[str, str]]:
@@ -319,7 +321,7 @@ def name_options(text: str) -> str:
 
 
 def _name_option(match: re.Match[str]) -> str:
-    name, _, value = match[1].partition("=")
+    name, _, value = _OPTION_CLASS.sub(r"\1", match[1]).partition("=")
     word = value.strip('"{}')
     for said, rest in (match[1], ""), (f"{name}:{word}", ""), (name, word):
         if said in _NAMES:

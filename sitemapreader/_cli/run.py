@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
+
 from sitemapreader._bytes.lines import LineReader
 from sitemapreader._cli.commands import COMMANDS, PROGRAM
 from sitemapreader._cli.config import is_for_many, make_keywords
@@ -30,9 +32,9 @@ from sitemapreader._many.sources import (
     open_pieces,
 )
 from sitemapreader._types.habits import advise_command
-from sitemapreader._types.options import SITE_SECONDS
 from sitemapreader._types.outcomes import SiteOutcome, SiteStatus
 from sitemapreader._types.urls import has_web_scheme
+from sitemapreader._walk.context import UrlAllowance
 
 if TYPE_CHECKING:
     import argparse
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from sitemapreader._many.run import OnSite, SiteRun
+    from sitemapreader._types.options import Limits
     from sitemapreader._walk.report import Report
     from sitemapreader.output.sink import Output
 
@@ -178,13 +181,19 @@ class SourceRun:
         has_limit = (
             self.arguments.walk_seconds is not None or not self.summary.is_for_many
         )
+        limits: Limits = self.keywords["limits"]
+        if has_limit:  # then several sites have no shorter one of their own
+            limits = attrs.evolve(limits, site_seconds=limits.walk_seconds)
         sites = walk_many(
             self.list_tasks(),
             at_once=self.arguments.parallel or 1,
-            site_seconds=None if has_limit else SITE_SECONDS,
             on_site=on_site,
-            **self.keywords,
+            **self.keywords | {"limits": limits},
         )
+        # of all sources together; what is delivered counts as printed, in all runs
+        limit = vars(self.arguments).get("limit")
+        if limit is not None and "state" in self.keywords:
+            sites.share_limit(UrlAllowance(limit))
         sites.report_to(self._end_site)
         self._sites = sites
         self.summary.running = sites.running

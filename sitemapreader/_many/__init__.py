@@ -3,34 +3,55 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader._many.run import SITES_AT_ONCE, OnSite, SiteBatch, SiteRun
+from sitemapreader._many.run import PLACEHOLDER_SITE, SITES_AT_ONCE, SiteBatch, SiteRun
 from sitemapreader._many.sources import (
     FileFetcher,
     InvalidSiteError,
-    Sites,
     SiteTask,
     check_task,
 )
+from sitemapreader._types.arguments import Changes
+from sitemapreader._types.instead import NESTED_ARGUMENTS, answer_keywords
 from sitemapreader._types.models import Change
-from sitemapreader._types.options import SITE_SECONDS
 from sitemapreader._types.urls import url_key
-from sitemapreader._walk.config import SharedArguments, refuse_unknown
+from sitemapreader._walk.config import make_config
 from sitemapreader._walk.context import UrlAllowance
-from sitemapreader._walk.stream import StreamNames, View
+from sitemapreader._walk.stream import StreamNames, View, without_async
+from sitemapreader.changes import open_changes, open_state
 from sitemapreader.changes.schedule import HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection, Iterator
+    from collections.abc import AsyncIterator, Collection, Iterable, Iterator
     from pathlib import Path
 
+    from sitemapreader._many.run import OnSite
+    from sitemapreader._many.sources import Sites
+    from sitemapreader._types.arguments import (
+        Follow,
+        KnownState,
+        Memory,
+        Sample,
+        Search,
+        TakeChild,
+    )
+    from sitemapreader._types.dates import When
     from sitemapreader._types.models import UrlEntry
+    from sitemapreader._types.options import FetchOptions, Limits
     from sitemapreader._types.outcomes import SiteOutcome
     from sitemapreader._types.rows import Rows
+    from sitemapreader._walk.config import (
+        OnDocument,
+        Patterns,
+        Scope,
+        Undated,
+        WalkConfig,
+    )
     from sitemapreader.changes import State
+    from sitemapreader.fetch.client import Fetcher
 
 __all__ = [
     "SiteRun",
@@ -39,33 +60,43 @@ __all__ = [
     "walk_many",
     "walk_many_sync",
     "watch",
+    "watch_sync",
 ]
 
 
-_RUN_ARGUMENTS = ("at_once", "site_seconds", "on_site")
-"""Arguments of a run over many sites that a walk has not."""
-
-
+@answer_keywords()
 def walk_many(
     sites: Sites,
     *,
     at_once: int = SITES_AT_ONCE,
-    site_seconds: float | None = SITE_SECONDS,
     on_site: OnSite | None = None,
-    **arguments: Unpack[SharedArguments],
+    since: When | None = None,
+    until: When | None = None,
+    undated: Undated = "keep",
+    include: Patterns = (),
+    exclude: Patterns = (),
+    language: str | Iterable[str] = (),
+    unique: bool = False,
+    scope: Scope = "keep",
+    sample: int | Sample | None = None,
+    search: Search | None = None,
+    follow: Follow | TakeChild | None = None,
+    state: Memory = None,
+    on_document: OnDocument | None = None,
+    trusted: bool = False,
+    fetcher: Fetcher | None = None,
+    limits: Limits | None = None,
+    options: FetchOptions | None = None,
 ) -> SiteRun:
     """Walk over the sitemaps of many sites at once.
 
     ```python
-    async with walk_many(open("hosts.txt"), probe="few", state="all.db") as run:
+    async with walk_many(open("hosts.txt"), state="all.db") as run:
         async for site, entries in run.batches():
             print(site, len(entries))
     for outcome in run.outcomes:
         print(outcome.site, outcome.status, outcome.reason)
     ```
-
-    Without `await`, write `with walk_many_sync(...)` and `for`: the walks then run in a thread of
-    their own, which also reads `sites` and calls `on_site`.
 
     Args:
         sites: URLs, names of hosts or objects of `SiteTask`, from any iterable or async iterable.
@@ -75,54 +106,103 @@ def walk_many(
             or to a sitemap. Other texts get an outcome, too.
         at_once: number of sites that are read at the same time. Sites of one registrable domain
             wait for each other.
-        site_seconds: time limit of one site, without the time for which you hold it up (unless you
-            block the event loop: `walk_many_sync` has one of its own). The URLs read until then are
-            kept. `None` leaves it to `limits`.
         on_site: function that gets the `SiteOutcome` of each site when it is known. Outcomes are
             then not kept in `SiteRun.outcomes`. It must not block. An exception that it raises ends
             the run, which raises it.
-        arguments: all other arguments of `walk`, for each site; a `state` is one file for all, and
-            `max_urls` is for each site. `revisit` is for all together: a site without a due
-            document gets no request (`not-due`). The sites are not `trusted` unless you say so:
-            connections go only to public addresses and the ports 80 and 443, and
-            `FetchOptions.allow_networks` and `allow_ports` open more.
+        since: as in `walk`, for each site; and so are the next ones.
+        until: as in `walk`.
+        undated: as in `walk`.
+        include: as in `walk`.
+        exclude: as in `walk`.
+        language: as in `walk`.
+        unique: as in `walk`.
+        scope: as in `walk`.
+        sample: as in `walk`: a sample of each site.
+        search: as in `walk`.
+        follow: as in `walk`.
+        state: as in `walk`, one file for all sites. `revisit` of `Changes` is for all together: a
+            site without a due document gets no request ("not-due").
+        on_document: as in `walk`.
+        trusted: True if you trust the sites. By default connections go only to public addresses
+            and the ports 80 and 443; `allow_networks` and `allow_ports` of `options` open more.
+        fetcher: as in `walk`: one for all sites.
+        limits: as in `walk`, for each site. `site_seconds` is the time of each site, and `max_time`
+            that of the whole run.
+        options: as in `walk`.
 
     One fetcher serves all sites. A bug that ends the walk over one site does not end the others.
     Raises the errors of `walk`.
     """
-    known = {*_RUN_ARGUMENTS, *SharedArguments.__annotations__}
-    refuse_unknown("walk_many", arguments, known)
     if isinstance(sites, str | bytes):
         raise TypeError(
             "sites must be a list: write walk_many([url]), not walk_many(url)"
         )
-    return SiteRun(
-        sites, at_once=at_once, site_seconds=site_seconds, on_site=on_site, **arguments
+    opened, changes = open_changes(state)
+    config = make_config(
+        PLACEHOLDER_SITE,
+        state=opened,
+        changes=changes,
+        since=since,
+        until=until,
+        undated=undated,
+        include=include,
+        exclude=exclude,
+        language=language,
+        unique=unique,
+        scope=scope,
+        sample=sample,
+        search=search,
+        follow=follow,
+        on_document=on_document,
+        trusted=trusted,
+        fetcher=fetcher,
+        limits=limits,
+        options=options,
     )
+    return SiteRun(sites, config, opened, at_once=at_once, on_site=on_site)
 
 
-walk_many_sync = walk_many
-"""The same function: what it returns is entered with `with` or with `async with`."""
+walk_many_sync = without_async(walk_many)
 
 
 # -- in rounds
 
 MOST_AN_HOUR = 3600
-_WATCH_ARGUMENTS = {"changes", "unlisted", "gone", "revisit"}
-"""Arguments of `walk_many` that a watch chooses itself."""
+INITIAL = "initial"
+"""Kind of the URLs of a site that is read for the first time."""
 _REQUESTS_A_PAGE = 3
 """Requests for one page at most: a control page is requested before and after it."""
 
 
+@answer_keywords(
+    {
+        **NESTED_ARGUMENTS,
+        **dict.fromkeys(("changes", "unlisted", "gone"), "kinds=..., of the changes"),
+        "revisit": "pace=..., the requests an hour",
+    }
+)
 def watch(
     sites: Collection[str | SiteTask],
     *,
-    state: str | Path | State,
+    state: str | Path | KnownState,
     pace: float = 6.0,
     tick_seconds: float = 60.0,
     kinds: Collection[str] = ("new", "gone"),
-    initial: bool = False,
-    **arguments: Any,
+    at_once: int = SITES_AT_ONCE,
+    on_site: OnSite | None = None,
+    since: When | None = None,
+    undated: Undated = "keep",
+    include: Patterns = (),
+    exclude: Patterns = (),
+    language: str | Iterable[str] = (),
+    scope: Scope = "keep",
+    search: Search | None = None,
+    follow: Follow | TakeChild | None = None,
+    on_document: OnDocument | None = None,
+    trusted: bool = False,
+    fetcher: Fetcher | None = None,
+    limits: Limits | None = None,
+    options: FetchOptions | None = None,
 ) -> Watch:
     """Watch sites: deliver new and gone URLs as they are found, until you leave.
 
@@ -138,11 +218,24 @@ def watch(
         pace: requests an hour for each site, on average over all: sites with more expected news get
             more. Unused requests are saved for an hour at most.
         tick_seconds: seconds between two rounds.
-        kinds: kinds of changes to deliver: "new", "gone", "unlisted", "changed". Without "gone" no
-            page is requested; else pages are an eighth of all requests at most.
-        initial: True to deliver all URLs of a site when it is read for the first time.
-        arguments: the arguments of `walk_many`, except `changes`, `unlisted`, `gone` and `revisit`.
-            `max_time` is the time to watch, and `on_site` is called for each site of each round.
+        kinds: kinds of changes to deliver: "new", "gone", "unlisted", "changed"; and "initial", all
+            URLs of a site that is read for the first time. Without "gone" no page is requested;
+            else pages are an eighth of all requests at most.
+        at_once: as in `walk_many`.
+        on_site: as in `walk_many`, for each site of each round.
+        since: as in `walk`; and so are the next ones.
+        undated: as in `walk`.
+        include: as in `walk`.
+        exclude: as in `walk`.
+        language: as in `walk`.
+        scope: as in `walk`.
+        search: as in `walk`.
+        follow: as in `walk`.
+        on_document: as in `walk`.
+        trusted: as in `walk_many`.
+        fetcher: as in `walk`.
+        limits: as in `walk_many`; `max_time` is the time to watch.
+        options: as in `walk`.
 
     Each round is a run of `walk_many` with `revisit`: a failure does not delay others, and
     its document is due again later. The request for the next entry acknowledges the earlier ones.
@@ -156,26 +249,53 @@ def watch(
             raise ValueError(
                 f"`{name}` must be above 0 and at most {most:g}, got {value!r}"
             )
-    known = [str(each) for each in Change]
+    known = [*map(str, Change), INITIAL]
     if isinstance(kinds, str) or not kinds or not {*kinds} <= {*known}:
         if isinstance(kinds, str):
             given = kinds
         else:
             given = ", ".join(map(str, kinds))
         raise ValueError(f"`kinds` must be a list of {', '.join(known)}, got {given!r}")
-    known_arguments = {*_RUN_ARGUMENTS, *SharedArguments.__annotations__, "pace"}
-    refuse_unknown("watch", arguments, known_arguments)
-    if named := arguments.keys() & _WATCH_ARGUMENTS:
-        raise TypeError(f"watch has no argument {min(named)!r}: use `kinds` and `pace`")
+    named = _name_sites(sites)
+    wanted = frozenset(map(str, kinds))
+    opened = open_state(state)
+    config = make_config(
+        PLACEHOLDER_SITE,
+        state=opened,
+        changes=Changes(
+            opened,
+            unlisted=Change.UNLISTED in wanted,
+            gone=int(Change.GONE in wanted),
+            revisit=1,
+        ),
+        unique=True,
+        since=since,
+        undated=undated,
+        include=include,
+        exclude=exclude,
+        language=language,
+        scope=scope,
+        search=search,
+        follow=follow,
+        on_document=on_document,
+        trusted=trusted,
+        fetcher=fetcher,
+        limits=limits,
+        options=options,
+    )
     return Watch(
-        _name_sites(sites),
+        named,
+        config,
+        opened,
+        at_once=at_once,
+        on_site=on_site,
         pace=pace,
         tick_seconds=tick_seconds,
-        kinds=frozenset(map(str, kinds)),
-        initial=initial,
-        state=state,
-        **arguments,
+        kinds=wanted,
     )
+
+
+watch_sync = without_async(watch)
 
 
 def _name_sites(sites: Collection[str | SiteTask]) -> dict[str, str | SiteTask]:
@@ -218,22 +338,23 @@ class Watch(SiteRun):
     def __init__(
         self,
         sites: dict[str, str | SiteTask],
+        config: WalkConfig,
+        state: State,
         *,
+        at_once: int,
+        on_site: OnSite | None,
         pace: float,
         tick_seconds: float,
         kinds: frozenset[str],
-        initial: bool,
-        **arguments: Any,
     ) -> None:
-        chosen = {"changes": True, "unlisted": Change.UNLISTED in kinds, "revisit": 1}
-        chosen["gone"] = int(Change.GONE in kinds)
-        super().__init__(sites.values(), **{"unique": True, **arguments, **chosen})
+        super().__init__(
+            sites.values(), config, state, at_once=at_once, on_site=on_site
+        )
         self._user = "watch"
         self._listeners.append(self._count)
         self._named = sites
         self._tick_seconds = tick_seconds
         self._kinds = kinds
-        self._initial = initial
         self._silent: set[str] = set()
         """The sites that are read for the first time, without delivering their entries."""
         self._most = pace * len(sites)
@@ -241,8 +362,7 @@ class Watch(SiteRun):
         """Requests that may be made now; below 0 if more were made."""
         self._pages_left = 0.0
         """Requests for pages that may be made now."""
-        assert self._state is not None  # noqa: S101 (the argument of `watch`)
-        self._clock = self._state.clock
+        self._clock = state.clock
         self._counted_at = self._clock()
 
     def __aiter__(self) -> AsyncIterator[UrlEntry]:
@@ -279,7 +399,7 @@ class Watch(SiteRun):
         self._silent = {
             check_task(self._named[name]).name
             for name, was_read in unread.items()
-            if not was_read and not self._initial
+            if not was_read and INITIAL not in self._kinds
         }
         await self._walk_sites([self._named[name] for name in {**self._plan, **unread}])
         self._pages_left -= _REQUESTS_A_PAGE * (most - pages.left)

@@ -7,7 +7,7 @@ import math
 from collections import deque
 from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
@@ -29,17 +29,11 @@ from sitemapreader._many.sources import (
 from sitemapreader._types.errors import StateError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import SitemapEntry
-from sitemapreader._types.options import SITE_SECONDS
+from sitemapreader._types.options import check_count, check_function
 from sitemapreader._types.outcomes import NOT_DUE, NOT_READ, SiteOutcome, SiteStatus
 from sitemapreader._types.rows import Rows, SiteRows
 from sitemapreader._types.urls import url_key
-from sitemapreader._walk.config import (
-    SharedArguments,
-    check_count,
-    check_function,
-    make_config,
-    shorten,
-)
+from sitemapreader._walk.config import shorten
 from sitemapreader._walk.context import UrlAllowance, borrow_fetcher
 from sitemapreader._walk.filters import SeenKeys
 from sitemapreader._walk.stream import (
@@ -51,7 +45,6 @@ from sitemapreader._walk.stream import (
     view_records,
 )
 from sitemapreader._walk.walks import BUFFERED_EVENTS, Walk
-from sitemapreader.changes import open_state
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -59,6 +52,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sitemapreader._types.models import UrlEntry
+    from sitemapreader._walk.config import WalkConfig
     from sitemapreader.changes import State
     from sitemapreader.changes.database import StateFile
 
@@ -69,7 +63,7 @@ Watcher: TypeAlias = "Callable[[SiteWalk, SiteOutcome], Awaitable[None]]"
 
 SITES_AT_ONCE = 64
 """Sites that are read at the same time, by default."""
-_PLACEHOLDER_SITE = "https://localhost/"
+PLACEHOLDER_SITE = "https://localhost/"
 """Arguments need a site to be checked; each visit replaces it."""
 _LEAST_BUFFERED = 256
 """Events of one site that wait for the consumer, where many sites share the memory."""
@@ -181,19 +175,15 @@ class SiteRun(TaskStream[SiteBatch]):
     def __init__(
         self,
         sites: Sites,
+        config: WalkConfig,
+        state: State | None,
         *,
-        at_once: int = SITES_AT_ONCE,
-        site_seconds: float | None = SITE_SECONDS,
-        on_site: OnSite | None = None,
-        **arguments: Unpack[SharedArguments],
+        at_once: int,
+        on_site: OnSite | None,
     ) -> None:
         check_function("on_site", on_site, "a SiteOutcome")
         check_count("at_once", at_once)
-        shared: SharedArguments = {"trusted": False, **arguments}
-        self._state: State | None = None
-        if (state := shared.get("state")) is not None:
-            self._state = shared["state"] = open_state(state)
-        config = make_config(_PLACEHOLDER_SITE, **shared)
+        self._state = state
         self.outcomes: list[SiteOutcome] = []
         self.repeated = 0
         self.is_cut = False
@@ -205,9 +195,7 @@ class SiteRun(TaskStream[SiteBatch]):
         """The arguments of each walk but its site."""
         self._room = asyncio.Semaphore(at_once)
         self._buffered = max(_LEAST_BUFFERED, BUFFERED_EVENTS // at_once)
-        seconds = config.limits.walk_seconds
-        if site_seconds is not None:
-            seconds = min(site_seconds, seconds)
+        seconds = min(config.limits.site_seconds, config.limits.walk_seconds)
         self._site_limits = attrs.evolve(config.limits, walk_seconds=seconds)
         self._listeners = [] if on_site is None else [on_site]
         self._watcher: Watcher | None = None
@@ -223,6 +211,10 @@ class SiteRun(TaskStream[SiteBatch]):
     def report_to(self, watcher: Watcher) -> None:
         """Await a function at the end of each site; call this before entering."""
         self._watcher = watcher
+
+    def share_limit(self, urls: UrlAllowance) -> None:
+        """Let all walks deliver this many URLs together; call this before entering."""
+        self._config = attrs.evolve(self._config, max_urls=urls)
 
     def find_only(self) -> None:
         """Find the sitemaps of all sites, and do not read them; call this before entering."""

@@ -20,6 +20,7 @@ from sitemapreader._api import Discovery, discover, walk
 from sitemapreader._many.sources import check_task
 from sitemapreader._mcp.memory import SiteMemory
 from sitemapreader._presence import why
+from sitemapreader._types.arguments import Changes
 from sitemapreader._types.dates import parse_since
 from sitemapreader._types.issues import IssueCode, excerpt
 from sitemapreader._types.models import UrlEntry
@@ -332,14 +333,10 @@ class SiteTools:
     ) -> Path:
         """Write changes beside a file, and replace it at the end; return where they are."""
         is_first, is_over = not rows.exists(), False  # noqa: ASYNC240 (names in our own folder)
-        how: dict[str, Any] = {
-            "state": rows.with_suffix(".db"),
-            "changes": True,
-            "unlisted": True,
-        }
+        changes = Changes(rows.with_suffix(".db"), unlisted=True)
         with rows.with_suffix(".part").open("ab", 0) as part:
             async with walk(
-                site, fetcher=self._fetcher, trusted=False, **how
+                site, fetcher=self._fetcher, trusted=False, state=changes
             ) as entries:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(PATIENCE_SECONDS * 0.9):

@@ -299,7 +299,7 @@ class UrlEntry(_LatePart):
         sitemap: URL of the document that lists it.
         lastmod_text: lastmod as written, trimmed; `2026` and `2026-01-01` differ here.
         title: the page's title, where the record has one: items of feeds, news.
-        change: the difference from the state in a walk with `changes=True`; in others, what the
+        change: the difference from the state in a walk with `Changes`; in others, what the
             record says (ResourceSync).
         changefreq_text: changefreq as written, trimmed, also where it is none of the seven words.
         priority_text: priority as written, trimmed, also where it is no number from 0.0 to 1.0.

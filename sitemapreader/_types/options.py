@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import timedelta
+from inspect import iscoroutinefunction
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -16,13 +18,15 @@ from sitemapreader._types.models import Format
 from sitemapreader._version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from sitemapreader._identity import Identity
 
 
 MIB = 1024 * 1024
 
+SITE_SECONDS = 900.0
+"""Time for each of many sites, by default."""
 PROTOCOL_MAX_ENTRIES = 50_000
 """sitemaps.org, "Sitemap file requirements"."""
 PROTOCOL_MAX_BYTES = 50 * MIB
@@ -56,6 +60,48 @@ def _positive(_: object, field: attrs.Attribute[float], value: object) -> None:
 
 def _limit(default: float) -> Any:
     return attrs.field(default=default, validator=_positive)
+
+
+def check_function(name: str, value: object, what: str) -> None:
+    """Raise TypeError unless the value is a function of `what`, called without `await`."""
+    if value is None:  # nearly always; the look at its kind takes a while
+        return
+    call = getattr(value, "__call__", None)  # noqa: B004 (its kind)
+    is_async = iscoroutinefunction(value) or iscoroutinefunction(call)
+    if is_async or not callable(value):
+        raise TypeError(
+            f"{name} must be a function of {what}, and not a coroutine function"
+        )
+
+
+def check_count(name: str, value: object, least: int = 1) -> None:
+    """Raise TypeError or ValueError unless the value is a whole number of `least` or more."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a whole number, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value!r}")
+
+
+def check_flag(_: object, field: attrs.Attribute[bool], value: object) -> None:
+    """Raise TypeError unless the value is a bool: an attrs validator."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{field.name} must be of type bool, got {value!r}")
+
+
+def _max_urls(_: object, __: object, value: Any) -> None:
+    if value is not None:
+        check_count("max_urls", value)
+
+
+def _max_time(_: object, __: object, value: Any) -> None:
+    if value is None:
+        return
+    if not isinstance(value, timedelta):
+        raise TypeError(
+            f"max_time must be a timedelta, got {value!r}: write timedelta(minutes=30)"
+        )
+    if value <= timedelta(0):
+        raise ValueError(f"max_time must be positive, got {value!r}")
 
 
 _PROXY_USERINFO = re.compile(r"//[^/?#]*@")
@@ -125,12 +171,20 @@ class Limits:
     feedparser_runs: int = _limit(20)
     """Broken feeds that one walk gives to feedparser, one at a time; none of 70 real feeds
     needed it."""
+    max_urls: int | None = attrs.field(default=None, validator=_max_urls)
+    """Maximum of delivered URLs of a walk, or of each of many sites; `None` for all. With a state,
+    the next walk begins where this one stopped."""
+    max_time: timedelta | None = attrs.field(default=None, validator=_max_time)
+    """Time from the beginning of a walk, or of a run over many sites, without the time for which
+    you hold it up; `None` for `walk_seconds`. The entries read until then are delivered."""
+    # many sites
+    site_seconds: float = _limit(SITE_SECONDS)
+    """Time of each of many sites, without the time for which you hold it up (unless you block the
+    event loop). The URLs read until then are kept."""
 
     __repr__ = _show_changed
 
 
-SITE_SECONDS = 900.0
-"""Time for each of many sites, by default."""
 FEEDPARSER_MAX_BYTES = 1 * MIB
 """Broken feeds that are larger are not given to feedparser; real feeds are below 1 MiB."""
 FRONTIER_BYTES_PER_DOCUMENT = 2_048
@@ -231,6 +285,13 @@ class FetchOptions:
     proxy: str | None = attrs.field(default=None, validator=_proxy)
     """URL of an HTTP proxy. It resolves names itself, so addresses are not checked behind it. With
     "environment" the variables HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY choose it."""
+    map_hosts: Mapping[str, str] | tuple[tuple[str, str], ...] = attrs.field(
+        factory=dict
+    )
+    """Hosts, and the hosts that are requested in their place, such as
+    {"https://www.acme.example": "https://staging.acme.example"}. Entries, scope, rules of
+    robots.txt, the state and the report have the names of the former. Logins and headers for these
+    go to the latter, and to no host that only documents name."""
     # time
     connect_seconds: float = _limit(10)
     """One attempt to connect; a part of `headers_seconds`."""
@@ -253,6 +314,10 @@ class FetchOptions:
     """Requests to one address at the same time, however many names lead there."""
     delay_seconds: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
     """Least time between two requests to one host; a Crawl-delay in robots.txt raises it."""
+    respect_robots: bool = attrs.field(default=True, validator=check_flag)
+    """Fetch no child that robots.txt forbids, and try no path that it disallows (none at all if it
+    cannot be fetched: RFC 9309, section 2.3.1.4); keep its Crawl-delay. Sitemaps that you or the
+    site name are always fetched."""
     max_attempts: int = _limit(3)
     """Requests for one document, if errors are temporary."""
     retry_wait_seconds: float = _limit(1)

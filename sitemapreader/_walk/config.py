@@ -6,35 +6,44 @@ Misuse raises at once, with what to write instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 import attrs
 from attrs.converters import optional
 
+from sitemapreader._types.arguments import (
+    Changes,
+    Follow,
+    Order,
+    Sample,
+    Search,
+    TakeChild,
+)
 from sitemapreader._types.dates import as_since, as_until
-from sitemapreader._types.habits import advise_argument
 from sitemapreader._types.issues import without_userinfo
 from sitemapreader._types.models import SitemapEntry, Via
-from sitemapreader._types.options import ExtraFormats, FetchOptions, Limits, one_of
+from sitemapreader._types.options import (
+    FetchOptions,
+    Limits,
+    check_flag,
+    check_function,
+    one_of,
+)
 from sitemapreader._types.outcomes import Document
 from sitemapreader._types.patterns import compile_pattern
 from sitemapreader._types.urls import HostScope, check_url, is_file_url, path_of
-from sitemapreader._walk.context import UrlAllowance
-from sitemapreader._walk.search import Search
+from sitemapreader._walk.search import SiteArguments
 from sitemapreader.fetch.client import Fetcher, find_settings
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.fetch.urls import HostMap
 
 if TYPE_CHECKING:
-    from sitemapreader._types.dates import When
-    from sitemapreader._walk.context import Batch
+    from sitemapreader._walk.context import Batch, UrlAllowance
     from sitemapreader._walk.memory import WalkMemory, WalkSettings
-    from sitemapreader._walk.search import Probe
     from sitemapreader._walk.stream import Channel
     from sitemapreader.fetch.urls import HostPairs
 
@@ -42,30 +51,11 @@ _NO_WAIT = 0.01
 _LEAST_SECONDS = 1e-6
 """A limit is above zero; nothing is fetched in so short a time."""
 
-_FLAGS = (
-    "feeds",
-    "respect_robots",
-    "trusted",
-    "prune",
-    "unique",
-    "changes",
-    "unlisted",
-)
-_TYPES_BY_ARGUMENT: dict[str, type] = {
-    **dict.fromkeys(_FLAGS, bool),
-    "limits": Limits,
-    "options": FetchOptions,
-}
-"""Arguments -> their type, where another one would be taken for something, or fail late."""
 
 Undated: TypeAlias = Literal["keep", "drop"]
 """Treatment of entries without a date by `since` and `until`."""
 Scope: TypeAlias = Literal["keep", "drop"]
 """Treatment of entries outside the folder of their sitemap."""
-Order: TypeAlias = Literal["document", "newest"]
-"""As sitemaps are listed; or the newest first, by the lastmod in their index."""
-Follow: TypeAlias = Callable[[SitemapEntry], bool]
-"""Called with every child before it is fetched; returns whether to fetch it."""
 Gate: TypeAlias = Callable[[SitemapEntry], Awaitable[str]]
 """Awaited before each sitemap is fetched; returns the reason to skip it, or ""."""
 OnDocument: TypeAlias = Callable[[Document], object]
@@ -85,57 +75,6 @@ class WalkState(Protocol):
     ) -> WalkMemory:
         """Open the memory of a walk; raise StateError if it cannot be used."""
         ...
-
-
-class SearchArguments(TypedDict, total=False):
-    """The keyword arguments of `discover`."""
-
-    probe: Probe
-    extra_paths: Iterable[str]
-    feeds: bool
-    map_hosts: Mapping[str, str]
-    respect_robots: bool
-    extra_formats: ExtraFormats
-    trusted: bool
-    fetcher: Fetcher | None
-    limits: Limits | None
-    options: FetchOptions | None
-
-
-class SharedArguments(SearchArguments, total=False):
-    """The keyword arguments that `walk` and `walk_many` share."""
-
-    since: When | None
-    until: When | None
-    undated: Undated
-    prune: bool
-    follow: Follow | None
-    order: Order
-    include: Patterns
-    exclude: Patterns
-    unique: bool
-    language: str | Iterable[str]
-    sample: int | None
-    seed: int
-    hosts: HostScope
-    scope: Scope
-    state: str | Path | WalkState | None
-    changes: bool
-    unlisted: bool
-    gone: int
-    revisit: int | None
-    max_urls: int | None
-    max_time: timedelta | None
-    on_document: OnDocument | None
-
-
-class WalkArguments(SharedArguments, total=False):
-    """The keyword arguments of `walk`, for `to_dataframe` and others.
-
-    `walk` explains them.
-    """
-
-    sitemaps: Sitemaps
 
 
 def _patterns(values: Patterns) -> tuple[re.Pattern[str], ...]:
@@ -213,64 +152,14 @@ def _given(value: str | Path | SitemapEntry) -> SitemapEntry:
     return attrs.evolve(value, via=Via.GIVEN)
 
 
-def check_function(name: str, value: object, what: str) -> None:
-    """Raise TypeError unless the value is a function of `what`, called without `await`."""
-    if value is None:  # nearly always; the look at its kind takes a while
-        return
-    call = getattr(value, "__call__", None)  # noqa: B004 (its kind)
-    is_async = iscoroutinefunction(value) or iscoroutinefunction(call)
-    if is_async or not callable(value):
-        raise TypeError(
-            f"{name} must be a function of {what}, and not a coroutine function"
-        )
-
-
-_NESTED_ARGUMENTS = {
-    **{name: f"limits=Limits({name}=...)" for name in attrs.fields_dict(Limits)},
-    **{
-        name: f"options=FetchOptions({name}=...)"
-        for name in attrs.fields_dict(FetchOptions)
-    },
-}
-"""Fields of settings -> how an argument of a walk sets them."""
-
-
-def refuse_unknown(function: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Raise TypeError for a name that is not among the known arguments of a function."""
-    for name in names:
-        if name in known:
-            continue
-        hint = (
-            advise_argument(name, known, _NESTED_ARGUMENTS) or " see its documentation"
-        )
-        raise TypeError(f"{function} has no argument {name!r}:{hint}")
-
-
 def _host_map(hosts: HostMap | HostPairs) -> HostMap:
     if isinstance(hosts, HostMap):
         return hosts
     return HostMap(hosts)
 
 
-def _time(_: object, __: object, value: timedelta | None) -> None:
-    if not isinstance(value, timedelta | None):
-        raise TypeError(
-            f"max_time must be a timedelta, got {value!r}: write timedelta(minutes=30)"
-        )
-    if value is not None and value <= timedelta(0):
-        raise ValueError(f"max_time must be positive, got {value!r}")
-
-
-def check_count(name: str, value: object, least: int = 1) -> None:
-    """Raise TypeError or ValueError unless the value is a whole number of `least` or more."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a whole number, got {value!r}")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value!r}")
-
-
 @attrs.frozen(kw_only=True, eq=False)
-class WalkConfig(Search):
+class WalkConfig(SiteArguments):
     """The checked arguments of a walk: see `walk`.
 
     Raises TypeError or ValueError for arguments that make no sense.
@@ -281,11 +170,11 @@ class WalkConfig(Search):
     until: datetime | None = attrs.field(default=None, converter=optional(as_until))
     undated: Undated = attrs.field(default="keep", validator=one_of(Undated))
     prune: bool = True
-    follow: Follow | None = None
+    follow: TakeChild | None = None
     order: Order = attrs.field(default="document", validator=one_of(Order))
     include: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
     exclude: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
-    unique: bool = False
+    unique: bool = attrs.field(default=False, validator=check_flag)
     language: tuple[str, ...] = attrs.field(default=(), converter=_languages)
     sample: int | None = None
     seed: int = attrs.field(default=0, validator=attrs.validators.instance_of(int))
@@ -301,9 +190,9 @@ class WalkConfig(Search):
     """Number of documents to request from a site that the state knows, or their URLs."""
     max_urls: int | UrlAllowance | None = None
     """An allowance may be shared by several walks."""
-    max_time: timedelta | None = attrs.field(default=None, validator=_time)
+    max_time: timedelta | None = None
     on_document: OnDocument | None = None
-    trusted: bool = True
+    trusted: bool = attrs.field(default=True, validator=check_flag)
     gate: Gate | None = None
     """Gate of the caller; its reasons are in `outcomes.ASKED_FOR`, or count as a loss."""
     reads: bool = True
@@ -317,22 +206,7 @@ class WalkConfig(Search):
     options: FetchOptions = attrs.field(factory=FetchOptions)
 
     def __attrs_post_init__(self) -> None:
-        for name, kind in _TYPES_BY_ARGUMENT.items():
-            if not isinstance(value := getattr(self, name), kind):
-                raise TypeError(
-                    f"{name} must be of type {kind.__name__}, got {value!r}"
-                )
-        check_function("follow", self.follow, "a SitemapEntry that returns a bool")
         check_function("on_document", self.on_document, "a Document")
-        for name, least in (
-            ("sample", 1),
-            ("gone", 0),
-            ("revisit", 1),
-            ("max_urls", 1),
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, UrlAllowance | frozenset | None):
-                check_count(name, value, least)
         self._check_together()
 
     def _check_together(self) -> None:
@@ -347,19 +221,13 @@ class WalkConfig(Search):
             raise ValueError(
                 "a file cannot be combined with trusted=False, because strangers may not name files"
             )
-        if self.changes and self.state is None:
-            raise ValueError("`changes=True` requires `state`")
         if self.sample is not None and (
             self.state is not None or self.max_urls is not None
         ):
             raise ValueError(
-                "`sample` cannot be combined with `state` or `max_urls`, because it needs all URLs"
+                "`sample` cannot be combined with `state` or `Limits.max_urls`, "
+                "because it needs all URLs"
             )
-        if self.revisit is not None and not self.changes:
-            raise ValueError("`revisit` requires `changes=True` and `state`")
-        for name in ("unlisted", "gone"):
-            if getattr(self, name) and not self.changes:
-                raise ValueError(f"`{name}` requires `changes=True` and `state`")
         if self.gone:
             self.check_asking()
 
@@ -417,15 +285,50 @@ def shorten(limits: Limits, seconds: float) -> Limits:
     return attrs.evolve(limits, walk_seconds=min(seconds, limits.walk_seconds))
 
 
+def _flatten(
+    search: object, follow: object, sample: object, changes: Changes | None
+) -> dict[str, Any]:
+    """Return the fields of option objects as fields of a `WalkConfig`; raise TypeError."""
+    fields: dict[str, Any] = {}
+    if search is not None:
+        if not isinstance(search, Search):
+            raise TypeError(
+                f"search must be a Search, got {search!r}: write search=Search(probe='few')"
+            )
+        fields |= attrs.asdict(search, recurse=False)
+    if follow is not None:
+        followed: Any = (
+            follow if isinstance(follow, Follow) else Follow(cast("Any", follow))
+        )
+        fields |= attrs.asdict(followed, recurse=False)
+        fields["follow"] = fields.pop("only")
+    if sample is not None:
+        drawn = sample if isinstance(sample, Sample) else Sample(cast("Any", sample))
+        fields |= {"sample": drawn.number, "seed": drawn.seed}
+    if changes is not None:
+        fields |= attrs.asdict(changes, recurse=False) | {"changes": True}
+        del fields["state"]
+    return fields
+
+
 def make_config(
     site: str | Path | None,
     *,
+    search: Search | None = None,
+    follow: Follow | TakeChild | None = None,
+    sample: int | Sample | None = None,
+    changes: Changes | None = None,
     fetcher: Fetcher | None = None,
     limits: Limits | None = None,
     options: FetchOptions | None = None,
     **arguments: Any,
 ) -> WalkConfig:
     """Check the arguments of a walk, or fields of `WalkConfig`."""
+    arguments = _flatten(search, follow, sample, changes) | arguments
+    for value, kind in ((limits, Limits), (options, FetchOptions)):
+        if not isinstance(value, kind | None):
+            name = "limits" if kind is Limits else "options"
+            raise TypeError(f"{name} must be of type {kind.__name__}, got {value!r}")
     url: Any = site  # the field checks what is no text
     path = _find_path(site)
     if path is not None and path.is_dir():
@@ -449,7 +352,17 @@ def make_config(
             retry_after_seconds=_NO_WAIT,
         )
     config = WalkConfig(
-        site=url, fetcher=fetcher, limits=known, options=used, **arguments
+        **{
+            "site": url,
+            "fetcher": fetcher,
+            "limits": known,
+            "options": used,
+            "max_urls": known.max_urls,
+            "max_time": known.max_time,
+            "respect_robots": used.respect_robots,
+            "map_hosts": used.map_hosts,
+            **arguments,
+        }
     )
     if config.max_time is not None:
         config = attrs.evolve(

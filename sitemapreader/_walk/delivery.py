@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sitemapreader._read.reader import SitemapReader
+    from sitemapreader._types.arguments import TakeChild
     from sitemapreader._types.outcomes import Document
-    from sitemapreader._walk.config import Follow
     from sitemapreader._walk.context import WalkContext
     from sitemapreader._walk.filters import EntryFilter
     from sitemapreader._walk.memory import DocumentMemory
@@ -113,7 +113,7 @@ def _has_many_hosts(locs: list[str]) -> bool:
 class Suspects:
     """The entries of a urlset that may list nothing but sitemaps, held back for `follow`."""
 
-    def __init__(self, follow: Follow, most: int) -> None:
+    def __init__(self, follow: TakeChild, most: int) -> None:
         self._follow = follow
         self._most = most
         self._held: list[UrlEntry] = []

@@ -46,7 +46,7 @@ class EntryFilter:
         if config.sample is None:
             self.sample = None
         else:
-            self.sample = Sample(config.sample, config.seed)
+            self.sample = DrawnSample(config.sample, config.seed)
 
     def remember(self, locs: Iterable[str]) -> None:
         """Remember URLs that were delivered before, for `unique`."""
@@ -206,7 +206,7 @@ _MOST_KEY_BYTES = 64
 _NO_RANK = 2**64
 
 
-class Sample:
+class DrawnSample:
     """The URLs of the smallest keyed hashes, each once.
 
     The hash of a URL is its rank. So each set of as many URLs is as likely as any other, a sample

@@ -4,38 +4,37 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import attrs
 
 from sitemapreader._event_loop import without_await
 from sitemapreader._types.dates import TOLERANCE, latest_moment
+from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.models import SitemapEntry, UrlEntry
+from sitemapreader._types.options import check_count
 from sitemapreader._types.outcomes import NOT_NEWER, OVER_LIMIT
 from sitemapreader._types.urls import url_key
-from sitemapreader._walk.config import (
-    WalkArguments,
-    check_count,
-    make_config,
-    refuse_unknown,
-)
+from sitemapreader._walk.config import make_config
 from sitemapreader._walk.walks import Walk
 
 if TYPE_CHECKING:
-    from sitemapreader._walk.report import Report
+    from collections.abc import Iterable
+    from pathlib import Path
 
-_REFUSED_ARGUMENTS = (
-    "state",
-    "changes",
-    "unlisted",
-    "gone",
-    "max_urls",
-    "order",
-    "sample",
-    "seed",
-    "revisit",
-)
-"""Arguments of a walk by which this one would not see every URL in its own order."""
+    from sitemapreader._types.arguments import Follow, Search, TakeChild
+    from sitemapreader._types.dates import When
+    from sitemapreader._types.options import FetchOptions, Limits
+    from sitemapreader._walk.config import (
+        OnDocument,
+        Patterns,
+        Scope,
+        Sitemaps,
+        Undated,
+    )
+    from sitemapreader._walk.report import Report
+    from sitemapreader.fetch.client import Fetcher
+
 _SPARE = 1_000
 """Entries that may wait to be compared."""
 _WRITING_TIME = timedelta(minutes=2)
@@ -171,12 +170,27 @@ class _NewestGate:
         return ""
 
 
+@answer_keywords()
 async def newest(
-    site: str | None = None,
+    site: str | Path | None = None,
     number: int = 10,
     *,
     documents: int = 20,
-    **arguments: Unpack[WalkArguments],
+    sitemaps: Sitemaps = (),
+    since: When | None = None,
+    until: When | None = None,
+    undated: Undated = "keep",
+    include: Patterns = (),
+    exclude: Patterns = (),
+    language: str | Iterable[str] = (),
+    scope: Scope = "keep",
+    search: Search | None = None,
+    follow: Follow | TakeChild | None = None,
+    on_document: OnDocument | None = None,
+    trusted: bool = True,
+    fetcher: Fetcher | None = None,
+    limits: Limits | None = None,
+    options: FetchOptions | None = None,
 ) -> Newest:
     """Find the newest URLs of a site; read only the sitemaps that may have them.
 
@@ -191,21 +205,56 @@ async def newest(
         site: URL of the site, as in `walk`.
         number: number of URLs.
         documents: maximum of sitemaps to read.
-        arguments: the arguments of `walk`, except `order`, `max_urls`, `sample`, and the ones that
-            need a state.
+        sitemaps: sitemaps to read instead, as in `walk`.
+        since: filter of entries, as in `walk`; and so are the next ones.
+        until: as in `walk`.
+        undated: as in `walk`.
+        include: as in `walk`.
+        exclude: as in `walk`.
+        language: as in `walk`.
+        scope: as in `walk`.
+        search: as in `walk`.
+        follow: as in `walk`; the newest sitemaps come first in any case.
+        on_document: as in `walk`.
+        trusted: as in `walk`.
+        fetcher: as in `walk`.
+        limits: as in `walk`, without `max_urls`.
+        options: as in `walk`.
 
     One sitemap is read at a time, in the order of the dates in their index: the newest first, and
     of the undated ones the last. The search ends when no other sitemap can have a newer URL. Dates
     are compared as they are written, and a day lasts to its end in the last zone of the world.
     Raises the errors of `walk`.
     """
-    known = WalkArguments.__annotations__.keys() - {*_REFUSED_ARGUMENTS}
-    refuse_unknown("newest", arguments, known | {"number", "documents"})
     for name, value in (("number", number), ("documents", documents)):
         check_count(name, value)
     best = _NewestEntries(number)
     gate = _NewestGate(best, documents)
-    config = make_config(site, order="newest", gate=gate.check, **arguments)
+    config = make_config(
+        site,
+        order="newest",
+        gate=gate.check,
+        sitemaps=sitemaps,
+        since=since,
+        until=until,
+        undated=undated,
+        include=include,
+        exclude=exclude,
+        language=language,
+        scope=scope,
+        search=search,
+        follow=follow,
+        on_document=on_document,
+        trusted=trusted,
+        fetcher=fetcher,
+        limits=limits,
+        options=options,
+    )
+    if config.max_urls is not None:
+        raise ValueError(
+            "newest cannot be combined with Limits(max_urls=...): write the number of URLs as the "
+            "second argument"
+        )
     config = attrs.evolve(config, options=attrs.evolve(config.options, concurrency=1))
     async with Walk(config) as walk:
         async for event in walk.events():

@@ -12,17 +12,17 @@ from __future__ import annotations
 import re
 from enum import Enum, auto
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 import attrs
 
 from sitemapreader._event_loop import run_aside
 from sitemapreader._read.html import find_generators, find_hints
+from sitemapreader._types.arguments import Search
 from sitemapreader._types.errors import LOGIN_STATUSES, FetchError
 from sitemapreader._types.issues import IssueCode, make_issue
-from sitemapreader._types.models import Format, SitemapEntry, Via
-from sitemapreader._types.options import check_formats, one_of
+from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.outcomes import (
     REFUSALS,
     Document,
@@ -33,7 +33,6 @@ from sitemapreader._types.outcomes import (
 from sitemapreader._types.urls import (
     check_url,
     folder_of,
-    has_web_scheme,
     host_of,
     is_robots_url,
     name_as_site,
@@ -48,10 +47,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     from sitemapreader._walk.context import WalkContext
-
-Probe: TypeAlias = Literal["auto", "few", "always", "never"]
-"""When well-known paths are tried: if nothing else answers ("auto"), the same with two paths
-("few"), "always", or "never"."""
 
 WELL_KNOWN_PATHS = (
     "sitemap.xml",
@@ -73,7 +68,7 @@ WELL_KNOWN_PATHS = (
 )
 """Paths of sitemaps that are often not listed, the likeliest first."""
 FEW_PATHS = 2
-"""Number of them that `probe="few"` tries: nearly all sites with a sitemap have one of these."""
+"""Number of them that `Search(probe="few")` tries: nearly all sites with a sitemap have one."""
 MAX_START_PAGE_BYTES = 262_144
 """Size of the part of a start page that is searched for links; they are in its head."""
 _NUMBERED = re.compile(r"(.*/sitemap/)0(\.xml)")
@@ -112,22 +107,6 @@ def judge_failures(documents: Iterable[Document | None]) -> ProbeResult:
     return ProbeResult.NOT_FOUND
 
 
-def _paths(values: Iterable[str]) -> tuple[str, ...]:
-    """Return paths without their first slash; raise TypeError or ValueError for URLs."""
-    if isinstance(values, str):
-        raise TypeError(
-            f"extra_paths must be a tuple: write ({values!r},), not {values!r}"
-        )
-    paths = tuple(values)
-    for path in paths:
-        if has_web_scheme(path) or not path.strip("/"):
-            raise ValueError(
-                f"extra_paths must be paths such as '/maps/all.xml', got {path!r}: "
-                "pass URLs with sitemaps="
-            )
-    return tuple(path.lstrip("/") for path in paths)
-
-
 def _site(value: str | None) -> str:
     if not value:
         return ""
@@ -139,8 +118,8 @@ def _site(value: str | None) -> str:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Search:
-    """The arguments of a search, checked: see `discover`.
+class SiteArguments(Search):
+    """The search of one site, with its arguments checked: see `discover`.
 
     Raises TypeError or ValueError for arguments that make no sense.
     """
@@ -149,16 +128,7 @@ class Search:
     """"" for none."""
     is_page: bool = False
     """True if the URL leads to a page; a URL with a path may be a sitemap's."""
-    probe: Probe = attrs.field(default="auto", validator=one_of(Probe))
-    extra_paths: tuple[str, ...] = attrs.field(default=(), converter=_paths)
-    feeds: bool = False
     respect_robots: bool = True
-    extra_formats: frozenset[Format] = attrs.field(default=(), converter=check_formats)
-
-    @extra_paths.validator
-    def _check_probe(self, _: object, value: tuple[str, ...]) -> None:
-        if value and self.probe == "never":
-            raise ValueError("extra_paths cannot be combined with probe='never'")
 
 
 @attrs.define(eq=False)
@@ -168,7 +138,7 @@ class SiteSearch:
     `try_entries` tries sitemaps that the site names, or one guessed path.
     """
 
-    search: Search
+    search: SiteArguments
     context: WalkContext
     rules: RobotsRules
     try_entries: TryEntries

@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
+from functools import cache, wraps
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 import attrs
 
@@ -34,6 +34,8 @@ _BYTES_PER_EVENT = 256
 """Markup of an ordinary event; a larger one counts as several, as it takes more memory."""
 
 B = TypeVar("B", bound="Sized")
+Given = ParamSpec("Given")
+S = TypeVar("S", bound="TaskStream[Any]")
 T = TypeVar("T")
 
 
@@ -212,13 +214,14 @@ class TaskStream(Generic[B]):
     than the channel has room. Leaving the context, early or not, ends the task.
     """
 
-    names: ClassVar = StreamNames(
-        "walk", "walk(...)", "entries: async for entry in entries"
-    )
+    names = StreamNames("walk", "walk(...)", "entries: async for entry in entries")
 
     def __init__(self, channel: Channel[B], *, gathers: bool) -> None:
         self.is_entered = False
         self.is_left = False
+        self.is_blocking = False
+        """True if it is used without `await`: entered with `with`, in a thread of its own."""
+        self._is_in_thread = False
         self.reader = BatchReader(channel, gathers=gathers)
         self._channel = channel
         self._coming: Future[bool] | None = None
@@ -229,6 +232,10 @@ class TaskStream(Generic[B]):
 
     async def __aenter__(self) -> Self:
         names = self.names
+        if self.is_blocking and not self._is_in_thread:
+            raise TypeError(
+                f"{names.maker} is entered with `with`: to use `async with`, leave out `_sync`"
+            )
         if self.is_entered:
             said = f"a {names.noun} is entered once: call {names.maker} again"
             raise ValueError(f"{said} for another one")
@@ -250,6 +257,12 @@ class TaskStream(Generic[B]):
             get_result(task)  # a bug that the consumer has not met
 
     def __enter__(self) -> Self:
+        if not self.is_blocking:
+            raise TypeError(
+                f"{self.names.maker} is entered with `async with`: to use `with`, write "
+                f"{self.names.maker.replace('(', '_sync(', 1)}"
+            )
+        self._is_in_thread = True
         thread = LoopThread(self)
         thread.begin()
         self._thread = thread
@@ -371,6 +384,29 @@ class TaskStream(Generic[B]):
 
     async def _acknowledge(self) -> None:
         """Record that the consumer has handled everything so far, because it requests more."""
+
+
+def without_async(function: Callable[Given, S]) -> Callable[Given, S]:
+    """Make a function that returns the stream of another one, to be used without `await`.
+
+    It is entered with `with`, and its loops are `for`, in a notebook as well. The tasks run in a
+    thread of their own, which also calls the functions of the caller.
+    """
+
+    @wraps(function)
+    def call(*args: Given.args, **kwargs: Given.kwargs) -> S:
+        stream = function(*args, **kwargs)
+        stream.is_blocking = True
+        maker = f"{function.__name__}_sync(...)"
+        stream.names = attrs.evolve(stream.names, maker=maker)
+        return stream
+
+    call.__name__ = call.__qualname__ = f"{function.__name__}_sync"
+    call.__doc__ = (
+        f"Do as `{function.__name__}` does, without `await`: enter it with `with`, "
+        "and loop with `for`; in notebooks, too."
+    )
+    return call
 
 
 @attrs.frozen(eq=False)

@@ -11,8 +11,8 @@ import attrs
 from sitemapreader._event_loop import contain
 from sitemapreader._types.issues import IssueCode, make_issue, show_url
 from sitemapreader._types.models import Change, Event, UrlEntry
+from sitemapreader._types.options import check_count
 from sitemapreader._types.urls import host_of
-from sitemapreader._walk.config import check_count
 from sitemapreader._walk.context import (
     Batch,
     UrlAllowance,
@@ -86,15 +86,16 @@ class Walk(TaskStream[Batch]):
         self._config = attrs.evolve(self._config, is_page=True)
 
     def __repr__(self) -> str:
-        what = show_url(self._find_name())
+        what = show_url(self.name)
         if not self.is_entered:
             return f"<Walk {what}: not entered, use it with `async with` or `with`>"
         how = "over" if self.is_left else "under way"
         read = f"{self.report.entries} URLs, {self.pending} sitemaps to read"
         return f"<Walk {what}: {how}, {read}>"
 
-    def _find_name(self) -> str:
-        """Return the URL that stands for the walk: of the site, or of the first sitemap."""
+    @property
+    def name(self) -> str:
+        """The URL that stands for the walk: of the site, or of the first sitemap."""
         return self._config.site or self._config.sitemaps[0].loc
 
     @property
@@ -158,7 +159,7 @@ class Walk(TaskStream[Batch]):
         days since (`State(confirm_after=)`). Asking for the next one acknowledges one.
 
         Raises:
-            ValueError: it is not known: it takes `changes=True`, the end of the walk
+            ValueError: it is not known: it takes `Changes`, the end of the walk
                 (`report.unlisted` is not `None`), and its context.
         """
         self._check_settled()
@@ -226,9 +227,9 @@ class Walk(TaskStream[Batch]):
         """Raise ValueError if it is not known yet which URLs are unlisted."""
         if self.is_left or self.report.unlisted is None:
             raise ValueError(
-                "unlisted URLs are known only at the end of a walk with changes=True: iterate it "
-                "to "
-                "its end inside its `with`. After that, use State.unlisted and State.gone"
+                "unlisted URLs are known only at the end of a walk with state=Changes(...): "
+                "iterate it to its end inside its `with`. After that, use State.unlisted and "
+                "State.gone"
             )
 
     # -- the walk's side
@@ -321,7 +322,7 @@ class Walk(TaskStream[Batch]):
     def _open(self) -> None:
         if (state := self._config.state) is not None:
             self._memory = self._store = state.open_memory(self._config, self._channel)
-        self.report.tally.begin(self._find_name(), counts_changes=self._config.changes)
+        self.report.tally.begin(self.name, counts_changes=self._config.changes)
         self.report.tally.home = host_of(self._config.site or "").removeprefix("www.")
 
     async def _close(self) -> None:

@@ -7,12 +7,13 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import attrs
 
 from sitemapreader import __version__
 from sitemapreader._event_loop import without_await
+from sitemapreader._types.instead import NESTED_ARGUMENTS, answer_keywords
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.loading import (
@@ -34,6 +35,7 @@ from sitemapreader.audit.rules import RulePlan, plan_rules
 from sitemapreader.audit.runner import RuleRunner, find_unmet_needs, gather_facts
 from sitemapreader.audit.sources import (
     Known,
+    ReadingOptions,
     find_audit_source,
     find_old,
     find_old_host,
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from sitemapreader import Report, SiteTask, WalkArguments
+    from sitemapreader import Document, Follow, Report, Search, SitemapEntry, SiteTask
     from sitemapreader._types.issues import Severity
     from sitemapreader.fetch import Fetcher
     from sitemapreader.pages import PageVisit
@@ -76,7 +78,7 @@ class AuditRun:
     def _is_http(self) -> bool:
         return self._source.fetcher is None
 
-    def _requests_pages(self, arguments: WalkArguments) -> bool:
+    def _requests_pages(self, network: FetchOptions) -> bool:
         """Return whether pages are requested: of a site, and of a sitemap or list in a file.
 
         The pages of a folder are its files, unless another host is to stand for theirs.
@@ -84,44 +86,36 @@ class AuditRun:
         if self._is_http:
             return True
         return self._visits.has_number and (
-            self._source.kind == "sitemap" or bool(arguments.get("map_hosts"))
+            self._source.kind == "sitemap" or bool(network.map_hosts)
         )
 
-    async def read(self, arguments: WalkArguments) -> None:
+    async def read(self, reading: ReadingOptions) -> None:
         """Read the sitemaps and robots.txt files into the database, and visit pages."""
         source = self._source
         old = self._old
-        network = arguments.get("options") or FetchOptions()
+        network = reading.network
         begun = monotonic()
-        limits = arguments.get("limits") or Limits()
-        most = arguments.get("max_time")
+        limits = reading.limits or Limits()
+        most = limits.max_time
         async with AsyncExitStack() as stack:
-            online = arguments
-            requests_pages = self._requests_pages(arguments)
+            online = reading
+            requests_pages = self._requests_pages(network)
             asks = requests_pages or (old is not None and old.fetcher is None)
-            if asks and arguments.get("fetcher") is None:
+            if asks and reading.fetcher is None:
                 from sitemapreader.fetch import HttpFetcher  # noqa: PLC0415 (150 ms)
 
                 opened = await stack.enter_async_context(
                     HttpFetcher(network, limits=limits)
                 )
-                # it has the limits and options
-                online = {
-                    **arguments,
-                    "fetcher": opened,
-                    "limits": None,
-                    "options": None,
-                }
+                online = attrs.evolve(reading, fetcher=opened, options=None)
             if old is not None:
-                passed = arguments if old.fetcher else online
+                passed = reading if old.fetcher else online
                 self._old_complete = await load_old(self._database, old, passed)
-            await self._walk(
-                online if self._is_http else {**arguments, "map_hosts": {}}
-            )
+            await self._walk(online if self._is_http else reading.without_hosts())
             if requests_pages:
-                fetcher = cast("Fetcher", online["fetcher"])
-                if hosts := arguments.get("map_hosts"):
-                    fetcher = cast("HttpFetcher", fetcher).client(hosts)
+                fetcher = cast("Fetcher", online.fetcher)
+                if network.map_hosts:
+                    fetcher = cast("HttpFetcher", fetcher).client()
             else:
                 fetcher = cast("Fetcher", source.fetcher)
             if self._is_http and self._needs_robots():
@@ -141,13 +135,15 @@ class AuditRun:
                     named,
                     seconds=left,
                     is_http=requests_pages,
-                    respect_robots=arguments.get("respect_robots", True),
+                    respect_robots=network.respect_robots,
                 )
 
-    async def _walk(self, arguments: WalkArguments) -> None:
+    async def _walk(self, reading: ReadingOptions) -> None:
         """Walk, and load everything that is read."""
-        loader = WalkLoader(self._database, arguments.get("on_document"))
-        entries = open_walk(self._source, {**arguments, "on_document": loader.note_end})
+        loader = WalkLoader(self._database, reading.on_document)
+        entries = open_walk(
+            self._source, attrs.evolve(reading, on_document=loader.note_end)
+        )
         async with entries:
             await loader.load(entries)
             self._database.robots |= list_known_robots(entries, is_http=self._is_http)
@@ -210,13 +206,18 @@ class AuditRun:
         return Audit(findings, make_plain(facts), database, self._report)
 
 
-_HIDING = frozenset(
-    {"since", "until", "include", "exclude", "unique", "state", "changes", "sitemaps"}
-    | {"max_urls", "sample", "language"}
-)
+_HIDING = ("since", "until", "include", "exclude", "unique", "state", "changes")
 """Arguments of a walk that would keep URLs from the rules."""
+_ANSWERS = {
+    **NESTED_ARGUMENTS,
+    **dict.fromkeys(
+        (*_HIDING, "sitemaps", "max_urls", "sample", "language"),
+        "nothing, because an audit judges all URLs",
+    ),
+}
 
 
+@answer_keywords(_ANSWERS)
 async def audit(
     source: str | Path,
     *,
@@ -234,7 +235,13 @@ async def audit(
     was: Known | None = None,
     since_audit: str | os.PathLike[str] | None = None,
     on_page: Callable[[PageVisit], object] | None = None,
-    **arguments: Unpack[WalkArguments],
+    on_document: Callable[[Document], object] | None = None,
+    search: Search | None = None,
+    follow: Follow | Callable[[SitemapEntry], bool] | None = None,
+    trusted: bool = True,
+    fetcher: Fetcher | None = None,
+    limits: Limits | None = None,
+    options: FetchOptions | None = None,
 ) -> Audit:
     """Judge the sitemaps of a site by rules; needs the extra `audit`.
 
@@ -269,15 +276,21 @@ async def audit(
             and whose lastmod is newer, has a false date. In a folder, an audit with `database`
             keeps the texts.
         on_page: called with each page that a server was asked for.
-        arguments: arguments of `walk`, without those that leave out URLs.
+        on_document: as in `walk`.
+        search: as in `walk`.
+        follow: as in `walk`.
+        trusted: as in `walk`.
+        fetcher: as in `walk`.
+        limits: as in `walk`, without `max_urls`.
+        options: as in `walk`.
 
     Raises:
         ValueError: an argument makes no sense, or a file that is named cannot be read.
         OSError: the database cannot be written.
     """
-    if hiding := sorted(_HIDING & arguments.keys()):
+    if limits is not None and limits.max_urls is not None:
         raise TypeError(
-            f"{', '.join(hiding)} cannot be combined with an audit, because it judges all URLs"
+            "an audit cannot be combined with Limits(max_urls=...), because it judges all URLs"
         )
     if not (pages in (None, "all") or (isinstance(pages, int) and pages >= 0)):
         raise AuditInputError(f'pages must be a number or "all", got {pages!r}')
@@ -310,7 +323,11 @@ async def audit(
             run = AuditRun(store, plan, figures, values, visits, found, old)
             if was is not None and old is None:
                 await store.run_in_thread(partial(load_known, store, was, "old"))
-            await run.read(arguments)
+            await run.read(
+                ReadingOptions(
+                    search, follow, on_document, trusted, fetcher, limits, options
+                )
+            )
             await store.run_in_thread(run.judge)
             finish = partial(
                 run.finish,

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
 from xml.sax.saxutils import escape
 
+import attrs
 import duckdb
 import pyarrow as pa
 
-from sitemapreader import SiteTask, read, walk
+from sitemapreader import FetchOptions, SiteTask, read, walk
 from sitemapreader._bytes.lines import iterate_lines
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import excerpt, show_url
@@ -33,14 +34,15 @@ from sitemapreader._types.urls import (
 )
 from sitemapreader.audit.database import DISK_ERRORS, AuditDatabase, read_queries
 from sitemapreader.audit.models import AuditInputError, Row
-from sitemapreader.fetch import FolderFetcher
+from sitemapreader.fetch import FolderFetcher, HttpFetcher
 from sitemapreader.output import make_array
 from sitemapreader.pages import PageFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from sitemapreader import Walk, WalkArguments
+    from sitemapreader import Document, Follow, Limits, Search, SitemapEntry, Walk
+    from sitemapreader.fetch import Fetcher
 
 _ROWS_AT_ONCE = 20_000
 _LIST_PIECE_BYTES = 1024 * 1024
@@ -81,15 +83,42 @@ def find_audit_source(
     )
 
 
-def open_walk(source: SiteTask, arguments: WalkArguments) -> Walk:
-    """Return the walk over a source; it or `arguments` have a fetcher."""
+@attrs.frozen
+class ReadingOptions:
+    """The arguments of the walks of an audit: see `walk`."""
+
+    search: Search | None
+    follow: Follow | Callable[[SitemapEntry], bool] | None
+    on_document: Callable[[Document], object] | None
+    trusted: bool
+    fetcher: Fetcher | None
+    limits: Limits | None
+    options: FetchOptions | None
+
+    @property
+    def network(self) -> FetchOptions:
+        """The options of requests."""
+        if isinstance(self.fetcher, HttpFetcher):
+            return self.fetcher.options
+        return self.options or FetchOptions()
+
+    def without_hosts(self) -> ReadingOptions:
+        """Return the same without mapped hosts."""
+        if isinstance(self.fetcher, HttpFetcher):
+            return attrs.evolve(self, fetcher=self.fetcher.with_hosts({}))
+        options = self.options and attrs.evolve(self.options, map_hosts={})
+        return attrs.evolve(self, options=options)
+
+
+def open_walk(source: SiteTask, reading: ReadingOptions) -> Walk:
+    """Return the walk over a source; it or `reading` have a fetcher."""
     is_sitemap = source.kind == "sitemap"
-    passed: WalkArguments = {
-        **arguments,
-        "fetcher": source.fetcher or arguments.get("fetcher"),
-        "sitemaps": [source.url] if is_sitemap else (),
-    }
-    entries = walk(None if is_sitemap else source.url, **passed)
+    reading = attrs.evolve(reading, fetcher=source.fetcher or reading.fetcher)
+    entries = walk(
+        None if is_sitemap else source.url,
+        sitemaps=[source.url] if is_sitemap else (),
+        **attrs.asdict(reading, recurse=False),
+    )
     if source.kind == "site":
         entries.search_only()
     return entries
@@ -249,15 +278,15 @@ def find_old_host(database: AuditDatabase) -> list[str]:
 
 
 async def load_old(
-    database: AuditDatabase, task: SiteTask, arguments: WalkArguments
+    database: AuditDatabase, task: SiteTask, reading: ReadingOptions
 ) -> bool:
     """Insert the URLs of the old sitemaps; return whether all of them were read.
 
-    `arguments` are those of a walk. Raises AuditInputError if there are no URLs.
+    Raises AuditInputError if there are no URLs.
     """
     database.ask(_CREATE)
     # Its own sitemaps are meant, whatever hosts stand for it in the audit.
-    async with open_walk(task, {**arguments, "map_hosts": {}}) as entries:
+    async with open_walk(task, reading.without_hosts()) as entries:
         async for batch in entries.record_batches():
             database.load(batch, [_ARRIVE])
     if not entries.report.entries and (reason := entries.report.outcome.reason):

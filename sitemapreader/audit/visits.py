@@ -227,7 +227,10 @@ class SiteVisits:
                 )
                 why = f"only {tally.judged} of {tally.reached} pages could be judged ({said})"
                 if 2 * tally.not_judged.get("robots", 0) > tally.reached:
-                    why += ": to request what robots.txt disallows, pass `respect_robots=False`"
+                    why += (
+                        ": to request what robots.txt disallows, pass "
+                        "`FetchOptions(respect_robots=False)`"
+                    )
                 self._record(kind, why)
 
     def _record(self, kind: str, why: str) -> None:

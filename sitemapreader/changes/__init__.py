@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
+from sitemapreader._types.arguments import Changes
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.memory import GonePage, UnlistedUrl
 from sitemapreader.changes.database import open_reader
@@ -32,7 +33,7 @@ from sitemapreader.changes.schedule import PlannedDocument, plan_documents
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sitemapreader._walk.config import WalkState
+    from sitemapreader._types.arguments import KnownState, Memory
     from sitemapreader._walk.context import Batch
     from sitemapreader._walk.memory import (
         RemovalKind,
@@ -125,13 +126,22 @@ class DocumentState:
     last_modified: str | None
 
 
-def open_state(state: str | Path | WalkState) -> State:
+def open_state(state: str | Path | KnownState) -> State:
     """Return the state of a file, or one that was made."""
     if isinstance(state, State):
         return state
     if not isinstance(state, str | Path):
         raise TypeError(f"state must be a file or a State, got {state!r}")
     return State(state)
+
+
+def open_changes(state: Memory) -> tuple[State | None, Changes | None]:
+    """Return the state that the argument `state` means, and the changes that it asks for."""
+    if state is None:
+        return None, None
+    if isinstance(state, Changes):
+        return open_state(state.state), state
+    return open_state(state), None
 
 
 @attrs.define(eq=False, repr=False)
@@ -199,7 +209,7 @@ class State:
     def unlisted(self, site: str | None = None) -> Iterator[UnlistedUrl]:
         """Yield the URLs that no document lists any more, sorted; nothing is requested.
 
-        Needs walks with `changes=True`. `site` chooses one site of several; for sitemaps that were
+        Needs walks with `Changes`. `site` chooses one site of several; for sitemaps that were
         walked without a site it is their `name_of_sitemaps`.
         """
         return self._list_pages("unlisted", site)

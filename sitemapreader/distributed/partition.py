@@ -30,7 +30,7 @@ import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sitemapreader import IssueCode, SiteOutcome, SiteStatus, walk_many
+from sitemapreader import Changes, IssueCode, Search, SiteOutcome, SiteStatus, walk_many
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.planning import ScaleRun, load_run, read_partition_hosts
 from sitemapreader.distributed.runs import (
@@ -305,15 +305,18 @@ async def read_hosts(
     run = walk_many(
         sites,
         at_once=max(1, options.hosts_at_once // PARTITIONS_AT_ONCE),
-        probe="few",
-        site_seconds=options.site_seconds,
-        max_urls=options.site_urls,
-        state=folder / _STATE,
-        changes=True,
-        unlisted=True,
-        gone=options.gone,
-        revisit=options.revisit,
-        limits=options.limits,
+        search=Search(probe="few"),
+        state=Changes(
+            folder / _STATE,
+            unlisted=True,
+            gone=options.gone,
+            revisit=options.revisit,
+        ),
+        limits=attrs.evolve(
+            options.limits,
+            site_seconds=options.site_seconds,
+            max_urls=options.site_urls,
+        ),
         options=options.fetch,
     )
     async with run:

@@ -204,13 +204,12 @@ def find_settings(
     own = find_hook(fetcher, HasSettings)
     if own is None:
         return limits or _ROBOTS_LIMITS, options or _OPTIONS
-    for name, given in (("limits", limits), ("options", options)):
-        if given is not None:
-            raise TypeError(
-                f"`{name}` cannot be combined with this fetcher, which has its own: "
-                f"write fetcher=HttpFetcher({name}=...)"
-            )
-    return own.limits, own.options
+    if options is not None:
+        raise TypeError(
+            "`options` cannot be combined with this fetcher, which has its own: "
+            "write fetcher=HttpFetcher(options=...)"
+        )
+    return limits or own.limits, own.options
 
 
 # -- where clients may go

@@ -18,6 +18,7 @@ from contextlib import (
     aclosing,
     asynccontextmanager,
 )
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
@@ -123,8 +124,16 @@ class HttpFetcher(MakesClients):
         return make_headers(self.options, {}, same_origin=True)["User-Agent"]
 
     def client(self, hosts: HostMap | HostPairs = ()) -> WalkClient:
-        """Return the fetcher as one walk uses it, with the hosts that are mapped."""
-        return WalkClient(self, hosts if isinstance(hosts, HostMap) else HostMap(hosts))
+        """Return the fetcher as one walk uses it, with its mapped hosts or others."""
+        if isinstance(hosts, HostMap):
+            return WalkClient(self, hosts)
+        return WalkClient(self, HostMap(hosts or self.options.map_hosts))
+
+    def with_hosts(self, map_hosts: Mapping[str, str]) -> Self:
+        """Return a fetcher with the same connections, and other mapped hosts."""
+        other = copy(self)
+        other.options = attrs.evolve(self.options, map_hosts=map_hosts)
+        return other
 
     def trust(self, url: str) -> None:
         """Treat `url` as named by the caller, not by a document.

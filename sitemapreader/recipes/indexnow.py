@@ -20,7 +20,7 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 import aiohttp
@@ -28,6 +28,7 @@ import attrs
 from yarl import URL
 
 from sitemapreader import (
+    Changes,
     FetchError,
     FetchOptions,
     HttpFetcher,
@@ -41,7 +42,9 @@ from sitemapreader.urls import host_of, origin_of, site_of, url_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from sitemapreader import Report, UrlEntry, Walk
+    from sitemapreader import Follow, Limits, Report, Search, UrlEntry, Walk
+
+    Patterns = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
 
 ENDPOINT = "https://api.indexnow.org/indexnow"
 MAX_URLS = 10_000
@@ -335,8 +338,13 @@ async def submit_changes(
     endpoint: str = ENDPOINT,
     submit_all: bool = False,
     dry_run: Callable[[list[str]], object] | None = None,
+    include: Patterns = (),
+    exclude: Patterns = (),
+    unique: bool = False,
+    search: Search | None = None,
+    follow: Follow | None = None,
+    limits: Limits | None = None,
     options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
-    **arguments: Any,
 ) -> Submission:
     """Walk a site with a state, and submit its new, changed and gone URLs.
 
@@ -347,12 +355,17 @@ async def submit_changes(
         site: its URL.
         state: the file that remembers the site.
         key: the site's key. Other hosts in its sitemaps need a file with it as well. URLs of
-            another site are not submitted, unless `hosts` is "any".
+            another site are not submitted, unless `follow` has `hosts="any"`.
         endpoint: URL of the service.
         submit_all: whether the first call submits all URLs.
         dry_run: gets the URLs of each request in place of the service; nothing is remembered.
+        include: as in `walk`; and so are the next ones.
+        exclude: as in `walk`.
+        unique: as in `walk`.
+        search: as in `walk`.
+        follow: as in `walk`.
+        limits: as in `walk`.
         options: how the site is fetched.
-        arguments: arguments of `walk` that choose URLs, such as `include` and `exclude`.
 
     Raises:
         IndexNowError: the service did not accept URLs, or a host has no file with the key; raised
@@ -364,7 +377,7 @@ async def submit_changes(
         raise ValueError(
             "the key must have 8 to 128 letters, digits and dashes, and no other characters"
         )
-    hosts = arguments.get("hosts", "site")
+    hosts = "site" if follow is None else follow.hosts
     if hosts == "site":
         # this loads a list, which takes 0.1 s
         await asyncio.to_thread(site_of, host_of(site))
@@ -380,9 +393,19 @@ async def submit_changes(
         )
         async with HttpFetcher(options) as fetcher, session:
             fetcher.trust(site)
-            arguments |= {"state": path, "changes": True, "gone": MAX_URLS}
             service = Service(session, fetcher, endpoint, key, dry_run)
-            async with walk(site, fetcher=fetcher, **arguments) as entries:
+            walking = walk(
+                site,
+                state=Changes(path, gone=MAX_URLS),
+                include=include,
+                exclude=exclude,
+                unique=unique,
+                search=search,
+                follow=follow,
+                limits=limits,
+                fetcher=fetcher,
+            )
+            async with walking as entries:
                 submission = Submission(
                     entries.report, site, hosts, service, Outbox(path)
                 )

@@ -8,6 +8,7 @@ from aiohttp import web
 
 from sitemapreader._types.options import FetchOptions
 from sitemapreader.audit import AuditOptions, audit
+from tests.support.grouping import grouped
 from tests.support.walking import urlset
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ async def judge(source: str | Path, pages: Any = "all", **arguments: Any) -> Aud
         "figures": FIGURES,
         "select": ["pages", "lastmod-false"],
     }
-    return await audit(source, pages=pages, **{**found, **arguments})
+    return await audit(source, pages=pages, **grouped({**found, **arguments}))
 
 
 def hits(result: Audit) -> dict[str, list[tuple[str, str]]]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sitemapreader import FetchOptions, IssueCode, Severity
+from sitemapreader import FetchOptions, IssueCode, Limits, Severity
 from sitemapreader._types.errors import FetchError
 from sitemapreader.audit import Audit, AuditOptions, audit, audit_sync
 from sitemapreader.audit.database import AuditDatabase
@@ -35,6 +35,7 @@ from tests.support.auditing import (
     urlset,
 )
 from tests.support.each_case import for_each
+from tests.support.grouping import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +68,7 @@ def audit_memory(documents: dict[str, Any], **arguments: Any) -> Audit:
     """Audit the shop, served from memory."""
     fetcher = site(RECORDS, documents=documents).make_fetcher()
     arguments.setdefault("figures", FIGURES)
-    with audit_sync(f"{HOST}/", fetcher=fetcher, **arguments) as result:
+    with audit_sync(f"{HOST}/", fetcher=fetcher, **grouped(arguments)) as result:
         return result
 
 
@@ -89,8 +90,11 @@ def test_an_unknown_code_names_the_nearest(folder: Path) -> None:
         audit_sync(folder, select=["url-fragmnt"])
     with pytest.raises(AuditInputError, match="did you mean url-fragment"):
         audit_sync(folder, severities={"url-fragmet": Severity.INFO})
-    with pytest.raises(TypeError, match="unique cannot be combined with an audit"):
-        audit_sync(folder, unique=True)
+    hiding: Any = {"unique": True}
+    with pytest.raises(TypeError, match="nothing, because an audit judges all URLs"):
+        audit_sync(folder, **hiding)
+    with pytest.raises(TypeError, match="max_urls"):
+        audit_sync(folder, limits=Limits(max_urls=3))
 
 
 def test_settings_change_a_severity(folder: Path) -> None:
@@ -786,10 +790,10 @@ def test_a_query_gets_the_memory_that_it_needs(
         records = "".join(page(f"/{number}{end}") for number in range(3_000))
         (tmp_path / f"{name}.xml").write_bytes(urlset(records))
     chosen: dict[str, Any] = {"select": ["variant-*"], "figures": FIGURES}
-    with audit_sync(tmp_path, **chosen) as result:
+    with audit_sync(tmp_path, **grouped(chosen)) as result:
         expected = codes(result)
     limit_memory(monkeypatch, 64)
-    with audit_sync(tmp_path, **chosen) as result:
+    with audit_sync(tmp_path, **grouped(chosen)) as result:
         assert codes(result) == expected
     assert expected["variant-trailing-slash"] == 3_000
 

@@ -244,7 +244,7 @@ async def test_what_is_not_visited_says_nothing(tmp_path: Path) -> None:
             assert (
                 said["page-gone"]
                 == "only 0 of 1 pages could be judged (robots 1, time 1): to request what "
-                "robots.txt disallows, pass `respect_robots=False`"
+                "robots.txt disallows, pass `FetchOptions(respect_robots=False)`"
             )
         with await judge(server.base, None, urls=crawl) as result:
             assert hits(result) == {"page-not-found": [("page", "404")]}
@@ -433,9 +433,7 @@ async def test_a_crawl_file_is_judged_without_a_request(tmp_path: Path) -> None:
 # -- who is asked for pages
 
 
-async def test_no_page_is_requested_that_robots_txt_disallows_unless_asked_for() -> (
-    None
-):
+async def test_a_disallowed_page_is_requested_only_if_asked_for() -> None:
     """A staging host disallows all: the report says so, and `respect_robots=False` visits it."""
     async with serve_pages(one=page(), two=404) as server:
         publish(server, "one", "two", robots="User-agent: *\nDisallow: /")
@@ -446,7 +444,10 @@ async def test_no_page_is_requested_that_robots_txt_disallows_unless_asked_for()
             text = result.format("text")
             assert "0 of 2 pages visited, 0 judged; not judged: robots 2" in text
             reasons = {each.reason for each in result.facts.not_run}
-            assert any(each.endswith("`respect_robots=False`") for each in reasons)
+            assert any(
+                each.endswith("`FetchOptions(respect_robots=False)`")
+                for each in reasons
+            )
         assert not {"/one", "/two"}.intersection(server.requested)
         with await judge(server.base, respect_robots=False) as result:
             assert hits(result) == {"page-not-found": [("two", "404")]}

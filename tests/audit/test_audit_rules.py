@@ -15,7 +15,7 @@ from sitemapreader.audit import AuditOptions, audit_sync
 from sitemapreader.audit.api import AuditRun
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.rules import load_rules, plan_rules
-from sitemapreader.audit.sources import load_known
+from sitemapreader.audit.sources import ReadingOptions, load_known
 from sitemapreader.audit.visits import SiteVisits
 from sitemapreader.fetch import StoredResponse
 from tests.support.auditing import (
@@ -478,7 +478,8 @@ class RuleTrial:
         run = AuditRun(
             self.database, plan, figures, figures.make_parameters(NOW), visits, source
         )
-        await run.read({"fetcher": fetcher, "options": FetchOptions(max_attempts=1)})
+        options = FetchOptions(max_attempts=1)
+        await run.read(ReadingOptions(None, None, None, True, fetcher, None, options))
         run.judge()
         self.database.robots.clear()
         ended: list[Row] = [*run.runner.find(), *run.runner.not_run]

@@ -45,7 +45,6 @@ API = (
     "State",
     "Status",
     "Walk",
-    "WalkArguments",
     "discover",
     "discover_sync",
     "Newest",
@@ -62,6 +61,7 @@ API = (
     "walk_many_sync",
     "Watch",
     "watch",
+    "watch_sync",
     "why",
     "why_sync",
     # outputs
@@ -71,8 +71,12 @@ API = (
     "to_dataframe",
     "usage_of",
     # choices
+    "Changes",
     "FetchOptions",
+    "Follow",
     "Limits",
+    "Sample",
+    "Search",
     # fetching
     "HttpFetcher",
     "Identity",

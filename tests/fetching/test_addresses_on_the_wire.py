@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sitemapreader import walk
+from sitemapreader import Changes, walk
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
 from sitemapreader.audit import audit
@@ -259,7 +259,7 @@ async def test_revalidation_and_gone_ask_for_the_listed_bytes(tmp_path: Path) ->
         server.pages[target] = urlset(kept, server.base + lost)
         for _ in range(3):
             named = [server.base + target]
-            async with walk(None, sitemaps=named, state=state, changes=True) as entries:
+            async with walk(None, sitemaps=named, state=Changes(state)) as entries:
                 async for _ in entries:
                     pass
                 assert [page async for page in entries.gone(9)] == []

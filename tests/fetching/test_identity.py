@@ -29,6 +29,7 @@ from sitemapreader import (
     FetchOptions,
     HttpFetcher,
     Identity,
+    Search,
     walk,
     walk_many,
 )
@@ -220,7 +221,9 @@ async def test_a_site_verifies_every_request_of_a_walk(
     options = FetchOptions(
         identity=Identity(key_file, AGENT, form=form), max_attempts=1
     )
-    async with walk(server.base, options=options, probe="always") as entries:
+    async with walk(
+        server.base, options=options, search=Search(probe="always")
+    ) as entries:
         assert len([entry async for entry in entries]) == 200
     Verifier().verify_all(server.requests)
     assert len(server.requests) > 5
@@ -321,11 +324,12 @@ async def test_a_mapped_host_is_signed_for_where_it_is_asked(
     """A staging site verifies its own name, not that of production."""
     body = b"Sitemap: https://www.acme.example/ok\n"
     monkeypatch.setitem(ROUTES, "robots.txt", always(*answered(body)))
-    options = FetchOptions(identity=Identity(key_file, AGENT), max_attempts=1)
-    hosts = {"https://www.acme.example": server.base}
-    async with walk(
-        "https://www.acme.example/", map_hosts=hosts, options=options
-    ) as entries:
+    options = FetchOptions(
+        identity=Identity(key_file, AGENT),
+        max_attempts=1,
+        map_hosts={"https://www.acme.example": server.base},
+    )
+    async with walk("https://www.acme.example/", options=options) as entries:
         assert len([entry async for entry in entries]) == 200
     Verifier().verify_all(server.requests)
     assert len(server.requests) >= 2

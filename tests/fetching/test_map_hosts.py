@@ -11,6 +11,7 @@ from sitemapreader import FetchOptions, discover, walk, walk_sync
 from sitemapreader.fetch import MemoryFetcher
 from tests.support.commands import run
 from tests.support.each_case import for_each
+from tests.support.grouping import grouped
 from tests.support.serving import listen, serve
 from tests.support.walking import index, urlset
 
@@ -52,7 +53,9 @@ async def test_a_staging_site() -> None:
     """All that the staging host serves has the names of production: index, robots, gzip, moves."""
     async with serve(make_staging) as staging:
         hosts = {LIVE: staging.base}
-        async with walk(LIVE, map_hosts=hosts, unique=True) as entries:
+        async with walk(
+            LIVE, options=FetchOptions(map_hosts=hosts), unique=True
+        ) as entries:
             found = {entry.loc: entry.sitemap async for entry in entries}
         report = entries.report
     assert found == {
@@ -86,9 +89,9 @@ async def test_redirects_that_lead_nowhere() -> None:
 
     async with serve(make_pages) as staging, serve(make_pages) as stranger:
         names = [at("top.xml"), f"{stranger.base}/x.xml"]
-        options = FetchOptions(headers={"X-Key": "secret"})
         hosts = {LIVE: staging.base}
-        async with walk(sitemaps=names, map_hosts=hosts, options=options) as entries:
+        options = FetchOptions(headers={"X-Key": "secret"}, map_hosts=hosts)
+        async with walk(sitemaps=names, options=options) as entries:
             assert [entry async for entry in entries] == []
         outcomes = {
             each.url: each.reason for each in entries.report.documents if each.via
@@ -117,11 +120,9 @@ async def test_logins_and_headers() -> None:
         return server.Response(body=urlset(at("a")))
 
     async with listen(answer) as base:
-        options = FetchOptions(headers={"X-Key": "k"})
+        options = FetchOptions(headers={"X-Key": "k"}, map_hosts={LIVE: base})
         site = "https://me:pw@www.acme.example/map.xml"
-        async with walk(
-            sitemaps=[site], map_hosts={LIVE: base}, options=options
-        ) as entries:
+        async with walk(sitemaps=[site], options=options) as entries:
             assert [entry.loc async for entry in entries] == [at("a")]
     assert ("/map.xml", "Basic bWU6cHc=", "k") in seen
 
@@ -130,7 +131,9 @@ async def test_a_fetcher_of_ones_own() -> None:
     """It asks other hosts itself, in its `open`; a walk with a map says so."""
     with pytest.raises(TypeError, match="requires an HttpFetcher"):
         async with walk(
-            LIVE, map_hosts={LIVE: "b.example"}, fetcher=MemoryFetcher({})
+            LIVE,
+            options=FetchOptions(map_hosts={LIVE: "b.example"}),
+            fetcher=MemoryFetcher({}),
         ) as entries:
             assert [entry async for entry in entries] == []
 
@@ -155,7 +158,7 @@ def test_maps_that_make_no_sense(given: str) -> None:
     pairs: Any = [each.split("=") for each in given.split()]
     if "write A=B" not in REFUSED[given]:
         with pytest.raises(ValueError, match=REFUSED[given]):
-            walk_sync(LIVE, map_hosts=pairs)
+            walk_sync(LIVE, options=FetchOptions(map_hosts=pairs))
     words = [word for each in given.split() for word in ("--map-host", each)]
     shown = run(*words, LIVE)
     assert (shown.returncode, shown.stdout) == (2, "")
@@ -167,7 +170,9 @@ def test_maps_that_make_no_sense(given: str) -> None:
 async def test_discovery() -> None:
     """What is found there has the names of production, too."""
     async with serve(make_staging) as staging:
-        found = await discover(LIVE, map_hosts={LIVE: staging.base})
+        found = await discover(
+            LIVE, options=FetchOptions(map_hosts={LIVE: staging.base})
+        )
     assert [(each.loc, each.sitemap) for each in found.sitemaps] == [
         (at("top.xml"), at("robots.txt"))
     ]
@@ -189,7 +194,7 @@ async def test_a_host_that_is_down() -> None:
             "map_hosts": {LIVE: staging.base},
             "options": options,
         }
-        async with walk(sitemaps=[at("top.xml")], **arguments) as entries:
+        async with walk(sitemaps=[at("top.xml")], **grouped(arguments)) as entries:
             assert [entry async for entry in entries] == []
     assert entries.report.left_out["host-down"] > 20
     assert len(staging.requested) < 25

@@ -11,6 +11,7 @@ import pytest
 
 from sitemapreader import FetchError, FetchOptions, IssueCode, walk
 from sitemapreader.fetch import FunctionFetcher, StoredResponse
+from tests.support.grouping import grouped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -28,7 +29,7 @@ PAGES = {
 
 async def read(fetcher: Any, **how: Any) -> tuple[list[str], Report]:
     """Walk with a fetcher; return the URLs and the report."""
-    async with walk(HOME, fetcher=fetcher, **how) as entries:
+    async with walk(HOME, fetcher=fetcher, **grouped(how)) as entries:
         found = [entry.loc async for entry in entries]
     return found, entries.report
 

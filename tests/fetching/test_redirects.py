@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from sitemapreader import discover
+from sitemapreader import Search, discover
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
@@ -345,7 +345,7 @@ async def test_a_search_leads_to_no_disallowed_place(ours: Site, other: Site) ->
     ours.pages |= {"/": move(f"{there}/home"), "/sitemap.xml": move(f"{there}/map.xml")}
     read = await read_site(ours.base, options=allow(other))
     assert {*read.codes} >= {"robots-disallowed", "no-sitemap"}
-    found = await discover(ours.base, options=allow(other), probe="few")
+    found = await discover(ours.base, options=allow(other), search=Search(probe="few"))
     assert found.sitemaps == ()
     assert set(other.requested) == {"/robots.txt"}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sitemapreader import discover, walk
+from sitemapreader import Search, discover, walk
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
@@ -285,8 +285,10 @@ async def test_the_name_is_what_servers_see(
 
     site.pages["/robots.txt"] = note
     async with HttpFetcher(options) as fetcher:
-        async with walk(site.base, fetcher=fetcher, probe="few") as entries:
+        async with walk(
+            site.base, fetcher=fetcher, search=Search(probe="few")
+        ) as entries:
             number = len([entry async for entry in entries])
-        found = await discover(site.base, fetcher=fetcher, probe="few")
+        found = await discover(site.base, fetcher=fetcher, search=Search(probe="few"))
         assert set(seen) == {fetcher.user_agent} == {name or fetcher.user_agent}
     assert number == len(found.sitemaps) == (not (name or "").startswith("named"))

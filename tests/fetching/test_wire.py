@@ -7,8 +7,9 @@ import socket
 import threading
 import time
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 
 from sitemapreader import FetchError, FetchOptions, Limits, walk
@@ -68,11 +69,13 @@ async def read(
     return body, None, response.bytes_around
 
 
-async def walk_over(answer: Callable[[], Iterable[bytes]], **limits: int) -> Report:
+async def walk_over(answer: Callable[[], Iterable[bytes]], **limits: Any) -> Report:
     """Walk over one sitemap; return the report."""
     async with serve(answer) as url:
         entries = walk(
-            sitemaps=[url], options=ONCE, limits=Limits(**limits), respect_robots=False
+            sitemaps=[url],
+            options=attrs.evolve(ONCE, respect_robots=False),
+            limits=Limits(**limits),
         )
         async with entries:
             async for _ in entries:
@@ -332,7 +335,9 @@ async def test_a_cookie_wall_without_end_is_a_loop() -> None:
         origin,
         requests,
     ):
-        async with walk(sitemaps=[f"{origin}/s.xml"], respect_robots=False) as entries:
+        async with walk(
+            sitemaps=[f"{origin}/s.xml"], options=FetchOptions(respect_robots=False)
+        ) as entries:
             assert [entry async for entry in entries] == []
         assert entries.report.documents[0].reason == IssueCode.REDIRECT_LOOP
         assert requests == [("/s.xml", ""), ("/s.xml", "wall=1")]
@@ -342,7 +347,9 @@ async def test_a_cookie_wall_without_end_is_a_loop() -> None:
         return send_back(path, f"wall={next(numbers)}")
 
     async with serve_redirects(answer) as (origin, requests):
-        async with walk(sitemaps=[f"{origin}/s.xml"], respect_robots=False) as entries:
+        async with walk(
+            sitemaps=[f"{origin}/s.xml"], options=FetchOptions(respect_robots=False)
+        ) as entries:
             assert [entry async for entry in entries] == []
         assert entries.report.documents[0].reason == IssueCode.TOO_MANY_REDIRECTS
         assert len(requests) == 6

@@ -16,7 +16,10 @@ import pytest
 
 from sitemapreader import (
     Change,
+    Changes,
     FetchOptions,
+    Limits,
+    Search,
     SiteOutcome,
     SiteStatus,
     SiteTask,
@@ -30,15 +33,14 @@ from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.output import write_sites, write_sites_sync
 from tests.support.clock import DAY, SetClock
 from tests.support.each_case import for_each
+from tests.support.grouping import grouped
 from tests.support.timing import retried
 from tests.support.walking import Pages, fault, index, status, urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
-    from typing import Unpack
 
-    from sitemapreader._walk.config import SharedArguments
 
 URLS = 20
 
@@ -64,12 +66,12 @@ HOSTS = [f"s{number}.example" for number in range(30)]
 
 
 async def read(
-    sites: object, web: Pages, **arguments: Unpack[SharedArguments]
+    sites: Any, web: Pages, **arguments: Any
 ) -> tuple[Counter[str], dict[str, SiteOutcome]]:
     """Read many sites; return how many URLs each gave, and the outcomes."""
     found: Counter[str] = Counter()
     arguments.setdefault("fetcher", MemoryFetcher(web))
-    async with walk_many(sites, **arguments) as run:  # type: ignore[arg-type]
+    async with walk_many(sites, **grouped(arguments)) as run:
         async for site, entries in run.batches():
             assert entries
             found[site] += len(entries)
@@ -235,7 +237,9 @@ async def test_a_site_may_have_so_many_urls() -> None:
     """`max_urls` cuts each site at its number, and an outcome says that more is there."""
     web = make_site("big.example", 2_500) | make_web("small.example")
     async with walk_many(
-        ["big.example", "small.example"], fetcher=MemoryFetcher(web), max_urls=URLS
+        ["big.example", "small.example"],
+        fetcher=MemoryFetcher(web),
+        limits=Limits(max_urls=URLS),
     ) as run:
         found: Counter[str] = Counter()
         async for site, entries in run.batches():
@@ -266,7 +270,9 @@ async def test_a_site_may_take_so_long() -> None:
 
     web = make_web("fine.example")
     async with walk_many(
-        ["slow.example", "fine.example"], fetcher=Slow(web), site_seconds=0.3
+        ["slow.example", "fine.example"],
+        fetcher=Slow(web),
+        limits=Limits(site_seconds=0.3),
     ) as run:
         assert sum([len(entries) async for _, entries in run.batches()]) == URLS
     said = {o.site: (str(o.status), o.reason) for o in run.outcomes}
@@ -299,7 +305,7 @@ async def test_many_walks_share_a_state(
         clock.now += DAY
         gone: list[str | None] = []
         async with walk_many(
-            HOSTS, state=db, changes=True, unlisted=True, fetcher=MemoryFetcher(web)
+            HOSTS, state=Changes(db, unlisted=True), fetcher=MemoryFetcher(web)
         ) as run:
             async for _, entries in run.batches():
                 gone += [entry.change for entry in entries]
@@ -319,7 +325,7 @@ async def test_sites_are_strangers_unless_they_are_trusted() -> None:
         SiteTask("http://127.0.0.1:10/", trusted=True),
     ]
     options = FetchOptions(max_attempts=1, connect_seconds=1)
-    async with walk_many(sites, options=options, probe="never") as run:
+    async with walk_many(sites, options=options, search=Search(probe="never")) as run:
         async for _ in run.batches():
             raise AssertionError("nothing is there")
     reasons = {outcome.site: outcome.reason for outcome in run.outcomes}
@@ -335,8 +341,8 @@ async def test_sites_are_strangers_unless_they_are_trusted() -> None:
         ([], {"at_once": 0}, ValueError),
         ([], {"max_urls": 0}, ValueError),
         ([], {"site_seconds": 0}, ValueError),
-        ([], {"unlisted": True}, ValueError),
-        ([], {"changes": True}, ValueError),
+        ([], {"unlisted": True}, TypeError),
+        ([], {"changes": True}, TypeError),
         ([], {"probe": "sometimes"}, ValueError),
         ([], {"include": "("}, ValueError),
     ],
@@ -346,7 +352,7 @@ def test_misuse(
 ) -> None:
     """Arguments that make no sense are refused at the call."""
     with pytest.raises(error):
-        walk_many(sites, **arguments)  # type: ignore[arg-type]
+        walk_many(sites, **grouped(arguments))  # type: ignore[arg-type]
 
 
 async def test_files_and_rows_of_a_run(tmp_path: Path) -> None:
@@ -442,7 +448,11 @@ async def test_many_names_of_a_slow_domain_hold_up_nobody() -> None:
     async with asyncio.timeout(60):  # for ever, if the others have to wait
         fetcher = Slow(make_web(*others))
         async with walk_many(
-            hosts, fetcher=fetcher, on_site=note, at_once=2, probe="never"
+            hosts,
+            fetcher=fetcher,
+            on_site=note,
+            at_once=2,
+            search=Search(probe="never"),
         ) as run:
             async for _ in run.batches():
                 pass

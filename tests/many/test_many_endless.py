@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sitemapreader import SiteOutcome, SiteRun, walk_many, walk_many_sync
+from sitemapreader import Search, SiteOutcome, SiteRun, walk_many, walk_many_sync
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.output import write_sites_sync
 from tests.support.walking import Pages, urlset
@@ -104,7 +104,7 @@ def test_a_report_has_all_outcomes_whoever_else_gets_them(
 async def test_an_endless_list_is_left() -> None:
     """A run over a list without an end gives what it has read, and ends when it is left."""
     names = (f"s{number}.example" for number in count())
-    run = walk_many(names, fetcher=MemoryFetcher({}), probe="never")
+    run = walk_many(names, fetcher=MemoryFetcher({}), search=Search(probe="never"))
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(take_all(run), 0.2)
     assert run.outcomes

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import pytest
 
-from sitemapreader import FetchOptions, HttpFetcher, Limits, walk_many
+from sitemapreader import FetchOptions, HttpFetcher, Limits, Search, walk_many
 from tests.support import package
 from tests.support.faults import FaultServer
 from tests.support.hosts import HOSTS, NamedAddresses, resolve
@@ -51,7 +51,9 @@ async def read_all() -> dict[str, Any]:
             patch.setattr(socket, "getaddrinfo", resolve)
             resolver = aiohttp.ThreadedResolver()
             async with HttpFetcher(options, resolver=resolver) as fetcher:
-                run = walk_many(lines, fetcher=fetcher, probe="few", at_once=8)
+                run = walk_many(
+                    lines, fetcher=fetcher, search=Search(probe="few"), at_once=8
+                )
                 async with run:
                     entries = [len(rows) async for _, rows in run.rows()]
         return {

@@ -27,6 +27,7 @@ from sitemapreader._types.rows import (
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.output import FORMATS
 from tests.support.each_case import for_each
+from tests.support.grouping import grouped
 from tests.support.strategies import characters
 
 import pyarrow.parquet as pq  # isort: skip (needs an extra, as the line above says)
@@ -68,7 +69,9 @@ MIXED = {
 
 
 def make_walk(pages: dict[str, bytes], **arguments: Any) -> Walk:
-    return walk(sitemaps=sorted(pages), fetcher=MemoryFetcher(dict(pages)), **arguments)
+    return walk(
+        sitemaps=sorted(pages), fetcher=MemoryFetcher(dict(pages)), **grouped(arguments)
+    )
 
 
 def sort_rows(batches: list[pa.RecordBatch]) -> list[dict[str, Any]]:
@@ -243,7 +246,7 @@ SITES = {
 
 async def read_sites(**arguments: Any) -> list[dict[str, Any]]:
     fetcher = MemoryFetcher(dict(SITES))
-    async with walk_many([SITE, OTHER], fetcher=fetcher, **arguments) as run:
+    async with walk_many([SITE, OTHER], fetcher=fetcher, **grouped(arguments)) as run:
         found = [batch async for batch in run.record_batches()]
     return sort_rows(found)
 
@@ -269,7 +272,7 @@ async def test_rows_of_many_sites_are_acknowledged_by_the_next(tmp_path: Path) -
     """With a state no rows wait for others: what the consumer was not given comes again."""
     arguments: dict[str, Any] = {"state": tmp_path / "all.db"}
     fetcher = MemoryFetcher(dict(SITES))
-    async with walk_many([SITE, OTHER], fetcher=fetcher, **arguments) as run:
+    async with walk_many([SITE, OTHER], fetcher=fetcher, **grouped(arguments)) as run:
         batches = run.record_batches()
         handled = [await anext(batches) for _ in range(4)]
     given = [row["loc"] for row in sort_rows(handled)]

@@ -63,7 +63,7 @@ def lossy() -> MemoryFetcher:
 
 @pytest.fixture(scope="module")
 def frame() -> Any:
-    return to_dataframe(EXAMPLE, fetcher=example())
+    return to_dataframe(walk_sync(EXAMPLE, fetcher=example()))
 
 
 # -- pandas
@@ -115,7 +115,7 @@ def test_a_loss_is_said() -> None:
     with pytest.warns(
         IncompleteWarning, match=r"\(documents: https.* failed; Issues: 1 http-status\)"
     ) as warned:
-        table = to_dataframe(sitemaps=[SITEMAP], fetcher=lossy())
+        table = to_dataframe(walk_sync(sitemaps=[SITEMAP], fetcher=lossy()))
     assert len(table) == 1
     assert warned[0].filename == __file__
     outcome = table.attrs["walk"]
@@ -130,7 +130,10 @@ def test_a_loss_in_a_stream_is_said_at_its_end() -> None:
     """A reader of batches has no place for a report; it warns, and the walk's owner has it."""
     with pytest.warns(IncompleteWarning, match="walk_sync"):
         assert (
-            read_batches(sitemaps=[SITEMAP], fetcher=lossy()).read_all().num_rows == 1
+            read_batches(walk_sync(sitemaps=[SITEMAP], fetcher=lossy()))
+            .read_all()
+            .num_rows
+            == 1
         )
     with (
         pytest.warns(IncompleteWarning),
@@ -161,14 +164,14 @@ def test_a_url_is_what_it_turns_out_to_be(source: str) -> None:
     """A site, a sitemap, a page, what is not there, and robots.txt all lead to the URLs."""
     page = StoredResponse(BLOG, b"<!doctype html><title>x</title>")
     pages: Pages = {SITEMAP: urlset(f"{SITE}1"), BLOG: page, ROBOTS: b""}
-    frame = to_dataframe(source, fetcher=MemoryFetcher(pages))
+    frame = to_dataframe(walk_sync(source, fetcher=MemoryFetcher(pages)))
     assert frame["loc"].tolist() == [f"{SITE}1"]
 
 
 def test_arguments_of_the_walk_are_passed_on() -> None:
     """Whatever `walk` takes is taken, and checked by it."""
     frame = to_dataframe(
-        EXAMPLE, fetcher=example(), since=datetime(2026, 3, 13, tzinfo=UTC)
+        walk_sync(EXAMPLE, fetcher=example(), since=datetime(2026, 3, 13, tzinfo=UTC))
     )
     assert len(frame) == 12
     functions: tuple[Any, ...] = (to_dataframe, read_batches)
@@ -182,7 +185,7 @@ def test_arguments_of_the_walk_are_passed_on() -> None:
 
 def test_a_table_has_the_schema_of_the_files() -> None:
     """Columns and types are those of the Parquet output."""
-    table = read_batches(EXAMPLE, fetcher=example()).read_all()
+    table = read_batches(walk_sync(EXAMPLE, fetcher=example())).read_all()
     assert (table.num_rows, table.column_names) == (43, NAMES)
 
 
@@ -206,7 +209,7 @@ def test_a_stream_that_is_left_ends_its_walk() -> None:
         ]
 
     for is_closed in (True, False):
-        reader = read_batches(sitemaps=[SITEMAP], fetcher=large())
+        reader = read_batches(walk_sync(sitemaps=[SITEMAP], fetcher=large()))
         reader.read_next_batch()
         assert len(walks()) == 1
         if is_closed:
@@ -218,13 +221,15 @@ def test_a_stream_that_is_left_ends_its_walk() -> None:
 async def test_others_take_a_stream() -> None:
     """DuckDB and Polars take it with its lists, in a running loop as in notebooks."""
     polars = pytest.importorskip("polars", reason="no polars: pip install polars")
-    frame = polars.from_arrow(read_batches(EXAMPLE, fetcher=example()))
+    frame = polars.from_arrow(read_batches(walk_sync(EXAMPLE, fetcher=example())))
     assert frame.shape == (43, len(NAMES))
     assert frame["images"].list.len().sum() == 3
     assert frame["lastmod"].dtype == polars.Datetime("us", "UTC")
     duckdb = pytest.importorskip("duckdb", reason="no duckdb: pip install duckdb")
     with duckdb.connect() as connection:
-        connection.register("stream", read_batches(EXAMPLE, fetcher=example()))
+        connection.register(
+            "stream", read_batches(walk_sync(EXAMPLE, fetcher=example()))
+        )
         query = "SELECT count(*), sum(len(images)), max(priority) FROM stream"
         assert connection.execute(query).fetchone() == (43, 3, 1.0)
 
@@ -245,7 +250,7 @@ def test_the_words_of_a_warning() -> None:
 
     def said(source: Any, fetcher: MemoryFetcher) -> str:
         with pytest.warns(IncompleteWarning) as warned:
-            to_dataframe(source, fetcher=fetcher)
+            to_dataframe(walk_sync(source, fetcher=fetcher))
         return str(warned[0].message)
 
     nothing = said(SITE, MemoryFetcher({SITE: PAGE}))
@@ -272,7 +277,7 @@ def test_a_folder(function: Callable[..., Any], kind: Callable[[Path], Any]) -> 
 def test_a_folder_has_its_own_fetcher() -> None:
     """Another one beside it is refused."""
     with pytest.raises(TypeError, match="fetcher= cannot be combined"):
-        to_dataframe(FOLDER, fetcher=MemoryFetcher({}))
+        to_dataframe(walk_sync(FOLDER, fetcher=MemoryFetcher({})))
 
 
 # -- entries
@@ -288,14 +293,28 @@ def test_nothing_is_a_table_without_rows() -> None:
 
 @for_each("kind", ["list", "iter", "pandas.Series", "pyarrow.array"])
 @for_each("function", FUNCTIONS.values())
-def test_several_sites(function: Callable[..., Any], kind: str) -> None:
+def test_several_sites(function: Callable[..., Any], kind: str, tmp_path: Path) -> None:
     """They are walked one after the other; the first column says which one a row is of."""
     make = pkgutil.resolve_name(kind if "." in kind else f"builtins.{kind}")
-    sites = [f"https://{name}.example/" for name in "ab"]
-    pages = {f"{site}sitemap.xml": urlset(f"{site}1", f"{site}2") for site in sites}
-    table = function(make(sites), fetcher=MemoryFetcher(pages), include="/2$")
+    files = [tmp_path / f"{name}.xml" for name in "ab"]
+    for file in files:
+        file.write_bytes(urlset(f"{SITE}{file.stem}"))
+    table = function(make([str(file) for file in files]))
     frame = table.to_pandas() if hasattr(table, "to_pandas") else table
     assert [*frame.columns] == ["site", *NAMES]
+    assert [*frame["site"]] == [str(file) for file in files]
+    assert [*frame["loc"]] == [f"{SITE}a", f"{SITE}b"]
+
+
+@for_each("function", FUNCTIONS.values())
+def test_several_walks(function: Callable[..., Any]) -> None:
+    """Walks with arguments of their own are sources as well."""
+    sites = [f"https://{name}.example/" for name in "ab"]
+    pages = {f"{site}sitemap.xml": urlset(f"{site}1", f"{site}2") for site in sites}
+    table = function(
+        walk_sync(site, fetcher=MemoryFetcher(pages), include="/2$") for site in sites
+    )
+    frame = table.to_pandas() if hasattr(table, "to_pandas") else table
     assert [*frame["site"]] == sites
     assert [*frame["loc"]] == [f"{site}2" for site in sites]
 
@@ -304,9 +323,9 @@ def test_a_loss_of_one_of_several_sites(tmp_path: Path) -> None:
     """A site and a file are in one table; the summary is of all, and a loss is said."""
     file = tmp_path / "s.xml"
     file.write_bytes(urlset(f"{SITE}1"))
-    sources: list[str | Path] = [SITE, file]
+    sources: list[Any] = [walk_sync(SITE, fetcher=lossy()), file]
     with pytest.warns(IncompleteWarning, match="gone.xml failed"):
-        frame = to_dataframe(sources, fetcher=lossy())
+        frame = to_dataframe(sources)
     assert [*frame["site"]] == [SITE, str(file)]
     assert (frame.attrs["walk"]["entries"], frame.attrs["walk"]["complete"]) == (
         2,
@@ -317,7 +336,7 @@ def test_a_loss_of_one_of_several_sites(tmp_path: Path) -> None:
 # -- misuse
 
 MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
-    "none": (lambda: None, "no source was given: pass the URL"),
+    "none": (lambda: None, "NoneType is not a source of rows: pass the URL"),
     "bytes": (
         lambda: b"<urlset/>",
         r"bytes is not a source of rows: .*the entries of read",
@@ -332,10 +351,6 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
         "UrlEntry among sites",
     ),
     "entries and sites": (lambda: [*read(urlset(SITE)), SITE], "str among entries"),
-    "list of walks": (
-        lambda: [walk_sync(SITE)],
-        "Walk in the list .*an entered walk_sync",
-    ),
 }
 
 
@@ -366,5 +381,8 @@ def test_nothing_is_fetched_before_a_mistake_is_said() -> None:
     for source, kind, said in wrong:
         with pytest.raises(kind, match=said):
             to_dataframe(source)
-    with pytest.raises(TypeError, match="unique cannot be combined with this source"):
-        read_batches([], unique=True)
+    nested: Any = {"unique": True}
+    with pytest.raises(
+        TypeError, match=r"write the walk as the source: walk_sync\(site, unique"
+    ):
+        read_batches([], **nested)

@@ -22,6 +22,7 @@ from sitemapreader.recipes import indexnow
 from sitemapreader.recipes.indexnow import IndexNowError, Submission, submit_changes
 from tests.support.clock import DAY, SetClock
 from tests.support.commands import run, run_code, start
+from tests.support.grouping import grouped
 from tests.support.serving import listen
 from tests.support.walking import index, urlset
 
@@ -75,7 +76,7 @@ class Web:
             "submit_all": True,
         }
         return await submit_changes(
-            f"{self.base}/", state=db, key=KEY, **given | arguments
+            f"{self.base}/", state=db, key=KEY, **grouped(given | arguments)
         )
 
     async def answer(self, request: web.Request) -> web.StreamResponse:

@@ -337,4 +337,4 @@ def test_there_are_changes(tmp_path: Path) -> None:
 def test_misuse(value: Any) -> None:
     """The time is a positive timedelta."""
     with pytest.raises((TypeError, ValueError), match="max_time must be"):
-        walk_sync("https://example.org/", max_time=value)
+        walk_sync("https://example.org/", limits=Limits(max_time=value))

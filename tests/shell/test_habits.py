@@ -228,8 +228,8 @@ ARGUMENTS = {
     "max_workers": "options=FetchOptions(concurrency=...)",
     "concurrent_requests": "options=FetchOptions(concurrency=...)",
     "delay": "options=FetchOptions(delay_seconds=...)",
-    "ignore_robots": "respect_robots=False",
-    "obey_robots": "respect_robots=False",
+    "ignore_robots": "options=FetchOptions(respect_robots=False)",
+    "obey_robots": "options=FetchOptions(respect_robots=False)",
     "recursive": "there is none: indexes are always followed",
     "params": "there is none: documents are only requested, with GET",
     "verbose": "there is none: use logging.getLogger",
@@ -252,8 +252,8 @@ def test_arguments_given_by_habit(name: str, advice: str) -> None:
 def test_advice_is_for_the_function() -> None:
     """No function is told to take an argument that it has not."""
     for function, advice in (
-        ("walk", "write max_urls=..."),
-        ("walk_many", "write max_urls=..."),
+        ("walk", r"limits=Limits\(max_urls=...\)"),
+        ("walk_many", r"limits=Limits\(max_urls=...\)"),
         ("newest", "write number=..."),
         ("discover", "there is none"),
     ):

@@ -7,9 +7,11 @@ import csv
 import json
 from typing import TYPE_CHECKING
 
+import attrs
 import pytest
 from aiohttp import web
 
+from sitemapreader import Limits
 from sitemapreader._cli.run import read_lines
 from tests.support.commands import allow, run, serving, urlset
 
@@ -85,9 +87,17 @@ def test_a_table_and_a_report_of_many_sites(
     assert "not a site" in done.stderr
 
 
+@attrs.frozen(kw_only=True)
+class ShortLimits(Limits):
+    """Limits whose time for each site is over soon."""
+
+    site_seconds: float = 0.1
+
+
 def test_time_for_each_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of several sites has a quarter of an hour, if no other time is given; one has a day."""
-    monkeypatch.setattr("sitemapreader._cli.run.SITE_SECONDS", 0.1)
+    assert Limits().site_seconds == 900
+    monkeypatch.setattr("sitemapreader._cli.config.Limits", ShortLimits)
 
     async def answer_slowly(request: web.Request) -> web.StreamResponse:
         await asyncio.sleep(0.2)

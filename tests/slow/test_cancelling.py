@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import FetchOptions, HttpFetcher, discover, walk, walk_sync
+from sitemapreader import FetchOptions, HttpFetcher, Search, discover, walk, walk_sync
 from sitemapreader.fetch import FolderFetcher
 from tests.support import package
 from tests.support.faults import ROUTES, FaultServer, Request, Step, answered
+from tests.support.grouping import grouped
 from tests.support.walking import index
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ async def time_out(entries: Any) -> None:
 async def do(act: Act, *site: str, **arguments: Any) -> None:
     """Do something with a walk."""
     with suppress(DeliberateError, TimeoutError):
-        async with walk(*site, **{"options": OPTIONS, **arguments}) as entries:
+        async with walk(*site, **grouped({"options": OPTIONS, **arguments})) as entries:
             await act(entries)
 
 
@@ -163,7 +164,7 @@ def make_scenarios(
         "two_at_once": lambda: two_at_once(site),
         "own_fetcher": lambda: own_fetcher(site),
         "probe": lambda: discover(
-            f"{site}/none/", options=OPTIONS, probe="always", feeds=True
+            f"{site}/none/", options=OPTIONS, search=Search(probe="always", feeds=True)
         ),
         "folder": lambda: do(read_all, folder.base_url, fetcher=folder),
         **{

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
-from sitemapreader import walk
+from sitemapreader import Changes, Limits, walk
 from sitemapreader._types.models import Change
 from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
@@ -150,11 +150,9 @@ async def _walk(
     async with walk(
         SITE,
         fetcher=SiteFetcher(site),
-        state=State(db),
-        changes=True,
+        state=Changes(State(db), revisit=revisit),
         unique=True,
-        revisit=revisit,
-        max_time=most,
+        limits=Limits(max_time=most),
     ) as entries:
         new = [
             entry.loc

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import walk, walk_sync
+from sitemapreader import Changes, walk, walk_sync
 from sitemapreader._types.models import UrlEntry
 from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
@@ -237,7 +237,7 @@ async def test_the_walk_lists_what_is_unlisted(db: Path) -> None:
     await come(site(["a", "b"], ["c"]), db)
     fetcher = MemoryFetcher(site(["a"], ["c"]))
     async with walk(
-        sitemaps=[TOP], state=at_once(db), changes=True, fetcher=fetcher
+        sitemaps=[TOP], state=Changes(at_once(db)), fetcher=fetcher
     ) as entries:
         with pytest.raises(ValueError, match="end of a walk"):
             next(entries.unlisted())
@@ -250,7 +250,7 @@ async def test_the_walk_lists_what_is_unlisted(db: Path) -> None:
         next(entries.unlisted())
     fetcher = MemoryFetcher(site(["a"], []))
     with walk_sync(
-        sitemaps=[TOP], state=at_once(db), changes=True, fetcher=fetcher
+        sitemaps=[TOP], state=Changes(at_once(db)), fetcher=fetcher
     ) as blocking:
         assert list(blocking) == []
         assert [row.loc for row in blocking.unlisted()] == [HOME + "c"]
@@ -266,11 +266,15 @@ async def test_unlisted_urls_are_delivered(db: Path) -> None:
     assert (again.report.entries, again.report.unlisted) == (1, 1)
 
 
-@pytest.mark.parametrize("arguments", [{"changes": True}, {"unlisted": True}])
-def test_changes_need_a_state(arguments: dict[str, bool]) -> None:
-    """Asking for changes without a state is misuse, and the message says what to write."""
-    with pytest.raises(ValueError, match="state"):
-        walk(sitemaps=[TOP], **arguments)  # type: ignore[arg-type]
+@pytest.mark.parametrize("name", ["changes", "unlisted", "gone", "revisit"])
+def test_changes_cannot_be_written_without_a_state(name: str) -> None:
+    """The arguments of 0.3 answer with the object that has a state, and cannot be without one."""
+    arguments: Any = {name: True}
+    with pytest.raises(TypeError, match=r"write state=Changes\(state"):
+        walk(sitemaps=[TOP], **arguments)
+    make: Any = Changes
+    with pytest.raises(TypeError, match="state"):
+        make(unlisted=True)
 
 
 async def test_more_than_one_portion(db: Path) -> None:

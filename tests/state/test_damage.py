@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import walk
+from sitemapreader import Changes, walk
 from sitemapreader._types.errors import StateError
 from sitemapreader._types.options import FetchOptions
 from sitemapreader.changes import State
@@ -59,7 +59,7 @@ async def collect(day: int, db: Path, came: set[str]) -> None:
     """Add what a walk delivers, before an error too."""
     fetcher = MemoryFetcher(serve(day))
     async with walk(
-        sitemaps=[TOP], state=db, changes=True, unique=True, fetcher=fetcher
+        sitemaps=[TOP], state=Changes(db), unique=True, fetcher=fetcher
     ) as entries:
         async for entry in entries:
             came.add(entry.loc)
@@ -77,8 +77,7 @@ async def make_state(db: Path) -> set[str]:
     fetcher = MemoryFetcher(serve(3))
     async with walk(
         sitemaps=[TOP],
-        state=db,
-        changes=True,
+        state=Changes(db),
         unique=True,
         fetcher=fetcher,
         options=options,
@@ -226,9 +225,7 @@ async def test_a_file_that_is_replaced_meanwhile(tmp_path: Path) -> None:
     fetcher = MemoryFetcher(serve(2))
 
     async def replace() -> None:
-        async with walk(
-            sitemaps=[TOP], state=db, changes=True, fetcher=fetcher
-        ) as entries:
+        async with walk(sitemaps=[TOP], state=Changes(db), fetcher=fetcher) as entries:
             async for _ in entries.batches():
                 with suppress(FileNotFoundError):  # it is moved once
                     shutil.move(other, db)

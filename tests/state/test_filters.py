@@ -15,12 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sitemapreader import walk
+from sitemapreader import Changes, walk
 from sitemapreader._types.models import UrlEntry
 from sitemapreader._types.outcomes import FINISHED_BEFORE
 from sitemapreader.changes import State
 from sitemapreader.changes import tracker as delivery
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from tests.support.grouping import grouped
 from tests.support.scale import SCALE
 from tests.support.walking import Pages, Walked, at_once, index, urlset, walk_all
 
@@ -197,11 +198,10 @@ async def take(
     came: list[Any] = []
     async with walk(
         sitemaps=[TOP],
-        state=db,
+        state=Changes(db) if changes else db,
         fetcher=fetcher,
-        changes=changes,
         follow=follow,
-        **step.filters,
+        **grouped(step.filters),
     ) as entries:
         batches = 0
         async for batch in entries.batches():

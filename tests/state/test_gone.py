@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
-from sitemapreader import walk, walk_sync
+from sitemapreader import Changes, FetchOptions, Limits, walk, walk_sync
 from sitemapreader._types.issues import IssueCode
 from sitemapreader.changes import DocumentState, SiteState, State
 from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
 from tests.support.clock import DAY, SetClock
+from tests.support.grouping import grouped
 from tests.support.serving import serve_site
 from tests.support.walking import (
     ROBOTS,
@@ -67,7 +68,7 @@ async def spend(
     """Walk, and ask what is due."""
     fetcher = MemoryFetcher(pages)
     async with walk(
-        SITE, fetcher=fetcher, state=state, changes=True, **arguments
+        SITE, fetcher=fetcher, state=Changes(state), **grouped(arguments)
     ) as entries:
         async for _ in entries:
             pass
@@ -307,7 +308,9 @@ def test_a_folder_answers_as_its_host_will(tmp_path: Path) -> None:
     given: dict[str, Any] = {"state": at_once(tmp_path / "site.db"), "changes": True}
     for paths in (["", "about", "old"], [""]):
         (tmp_path / "sitemap.xml").write_bytes(urlset(*(SITE + path for path in paths)))
-        with walk_sync(SITE, fetcher=FolderFetcher(tmp_path, SITE), **given) as entries:
+        with walk_sync(
+            SITE, fetcher=FolderFetcher(tmp_path, SITE), **grouped(given)
+        ) as entries:
             list(entries)
             gone = [(page.loc, page.http_status) for page in entries.gone()]
     assert gone == [(f"{SITE}old", 404)]
@@ -315,7 +318,7 @@ def test_a_folder_answers_as_its_host_will(tmp_path: Path) -> None:
 
 async def test_a_limit_is_a_number_of_pages(db: Path) -> None:
     """What is none is refused before anything is asked."""
-    async with walk(SITE, state=db, changes=True, fetcher=MemoryFetcher({})) as entries:
+    async with walk(SITE, state=Changes(db), fetcher=MemoryFetcher({})) as entries:
         for limit in (-1, 2.5, True, "all"):
             with pytest.raises((TypeError, ValueError), match="limit must be"):
                 entries.gone(limit=limit)  # type: ignore[arg-type]
@@ -326,10 +329,8 @@ async def test_staging_says_nothing_of_production(db: Path) -> None:
     with pytest.raises(ValueError, match="another server responds"):
         walk(
             SITE,
-            state=db,
-            changes=True,
-            gone=3,
-            map_hosts={"example.org": "staging.example"},
+            state=Changes(db, gone=3),
+            options=FetchOptions(map_hosts={"example.org": "staging.example"}),
         )
 
 
@@ -351,7 +352,7 @@ async def test_the_time_of_a_walk_ends_its_questions(db: Path) -> None:
     fetcher = Slow(names(MAP) | {MAP: lists("a")} | page)
     limit = timedelta(seconds=1)
     async with walk(
-        SITE, fetcher=fetcher, state=state, changes=True, max_time=limit
+        SITE, fetcher=fetcher, state=Changes(state), limits=Limits(max_time=limit)
     ) as entries:
         async for _ in entries:
             pass
@@ -367,7 +368,7 @@ async def test_pages_are_asked_by_the_fetcher_of_the_walk(db: Path) -> None:
             site.pages["/sitemap.xml"] = urlset(
                 *(f"{site.base}/{letter}" for letter in letters)
             )
-            async with walk(site.base, state=at_once(db), changes=True) as entries:
+            async with walk(site.base, state=Changes(at_once(db))) as entries:
                 async for _ in entries:
                     pass
                 gone = [page.loc async for page in entries.gone()]

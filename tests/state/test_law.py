@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import walk
+from sitemapreader import Changes, walk
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import Limits
 from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from tests.support.clock import DAY, SetClock
+from tests.support.grouping import grouped
 from tests.support.walking import (
     ROBOTS,
     SITE,
@@ -297,7 +298,7 @@ async def test_what_an_unread_index_listed_is_kept(
     """The documents below an index that was not read are there until it says otherwise."""
     await told.walk(BELOW)
     for _ in range(3):
-        assert await told.walk(BELOW | other, **arguments) == []
+        assert await told.walk(BELOW | other, **grouped(arguments)) == []
 
 
 # -- documents that shrink
@@ -362,7 +363,7 @@ async def test_a_walk_that_is_resumed_a_day_later(db: Path, clock: SetClock) -> 
     changed = urlset(*((url, "2026-01-01") for url in pages(*range(1000))))
     clock.now += DAY
     fetcher = MemoryFetcher({TOP: changed})
-    async with walk(sitemaps=[TOP], state=db, changes=True, fetcher=fetcher) as entries:
+    async with walk(sitemaps=[TOP], state=Changes(db), fetcher=fetcher) as entries:
         async for _ in entries:
             break
     assert await told.walk(bad, 23.5 * HOUR) == []
@@ -512,9 +513,7 @@ async def test_walks_that_are_all_resumed(
     async def go(served: Pages) -> set[str]:
         clock.now += DAY
         fetcher = MemoryFetcher(served)
-        async with walk(
-            SITE, fetcher=fetcher, state=State(db), changes=True
-        ) as entries:
+        async with walk(SITE, fetcher=fetcher, state=Changes(State(db))) as entries:
             stopped = 0
             async for _ in entries.events():
                 stopped += 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
+from sitemapreader import Limits
 from tests.support.clock import DAY, HOUR, SetClock
 from tests.support.diary import Diary, alive, lists, named
 from tests.support.serving import serve_site
@@ -107,7 +108,9 @@ async def test_a_run_that_ends_by_time_goes_on_where_it_stopped(
             full = 0
             while full < 3:  # a walk that a busy machine holds up proves nothing
                 slow.left = 4
-                await diary.walk(asks=False, max_time=timedelta(seconds=0.2))
+                await diary.walk(
+                    asks=False, limits=Limits(max_time=timedelta(seconds=0.2))
+                )
                 full += slow.left == 0
             assert {*slow.read} == {*NAMES}
     assert diary.new == {f"/page-of{name}": 1 for name in NAMES}

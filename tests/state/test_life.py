@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 from aiohttp import web
 
-from sitemapreader import walk
+from sitemapreader import Changes, walk
 from sitemapreader._types.options import FetchOptions
 from tests.support.serving import listen
 from tests.support.walking import at_once, index, urlset
@@ -93,7 +93,7 @@ async def spend(site: Site, state: State) -> Day:
     """Walk over the site once, as a crawler does that comes back each day."""
     site.answers.clear()
     given = {}
-    async with walk(site.base, state=state, changes=True, options=IMPATIENT) as entries:
+    async with walk(site.base, state=Changes(state), options=IMPATIENT) as entries:
         async for entry in entries:
             given[entry.loc.removeprefix(f"{site.base}/")] = str(entry.change)
         unlisted = sorted(

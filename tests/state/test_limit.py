@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sitemapreader import FetchOptions, walk_many
+from sitemapreader import FetchOptions, Limits, walk_many
 from sitemapreader.fetch import MemoryFetcher
 from tests.support import commands
 from tests.support.clock import DAY, SetClock
@@ -73,7 +73,7 @@ async def test_runs_of_many_sites(tmp_path: Path) -> None:
             ["one.example", "two.example"],
             fetcher=MemoryFetcher(pages),
             state=tmp_path / "s.db",
-            max_urls=60,
+            limits=Limits(max_urls=60),
             options=FetchOptions(concurrency=2),
         ) as run:
             async for _, batch in run.batches():
@@ -97,7 +97,7 @@ async def test_runs_of_a_nightly_job(
             ["one.example"],
             fetcher=MemoryFetcher(pages),
             state=tmp_path / "s.db",
-            max_urls=200,
+            limits=Limits(max_urls=200),
         ) as run:
             async for _, batch in run.batches():
                 found += [entry.loc for entry in batch]

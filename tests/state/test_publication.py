@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from sitemapreader import walk
+from sitemapreader import Changes, walk
 from sitemapreader._many import walk_many_sync
 from sitemapreader._types.errors import StateError
 from sitemapreader.changes import database
@@ -77,7 +77,7 @@ def test_killed_at_each_point(tmp_path: Path, point: str) -> None:
         }
         fetcher = MemoryFetcher(web | {f"https://{HOST}/map.txt": listed})
         state = tmp_path / "all.db"
-        with walk_many_sync([HOST], state=state, fetcher=fetcher, changes=True) as run:
+        with walk_many_sync([HOST], state=Changes(state), fetcher=fetcher) as run:
             write_sites_sync(run, output, report=report)
         return find_pages()
 

@@ -19,6 +19,7 @@ from sitemapreader.changes import State
 from sitemapreader.changes.tracker import ACK_ENTRIES
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from tests.support.commands import start
+from tests.support.grouping import grouped
 from tests.support.scale import SCALE
 from tests.support.walking import Pages, at_once, index, urlset
 
@@ -66,7 +67,7 @@ async def run(
     locs: list[str] = []
     is_over = False
     options = {"state": db, "options": ONE_AT_A_TIME, "sitemaps": [TOP], **arguments}
-    async with walk(fetcher=fetcher, **options) as entries:
+    async with walk(fetcher=fetcher, **grouped(options)) as entries:
         async for batch in entries.batches():
             locs += [entry.loc for entry in batch]
             if stop_after and len(locs) >= stop_after * ACK_ENTRIES:
@@ -384,7 +385,7 @@ async def test_unlisted_urls_come_once(db: Path, tmp_path: Path) -> None:
     await run(pages, db, state=at_once(db), **arguments)
     pages[MAPS[0]] = urlset(*locs_of(0)[1_300:])
     async with walk(
-        state=at_once(db), fetcher=MemoryFetcher(pages), **arguments
+        fetcher=MemoryFetcher(pages), **grouped({"state": at_once(db), **arguments})
     ) as entries:
         async for batch in entries.batches():
             batches.append([entry.loc for entry in batch])

@@ -11,6 +11,7 @@ from sitemapreader import FetchOptions, State, walk
 from sitemapreader._types.models import Change
 from sitemapreader.fetch import MemoryFetcher
 from tests.support.clock import DAY
+from tests.support.grouping import grouped
 from tests.support.serving import Answer
 from tests.support.walking import SITE, urlset
 
@@ -99,7 +100,7 @@ class Diary:
         given: dict[str, Any] = {"state": self._state, "changes": True} | arguments
         if fetcher is None:
             given.setdefault("options", FetchOptions(max_attempts=1))
-        entries = walk(self._site, fetcher=fetcher, **given)
+        entries = walk(self._site, fetcher=fetcher, **grouped(given))
         found: dict[Change | None, list[str]] = {}
         unlisted: list[str] = []
         gone: list[str] = []
@@ -128,7 +129,7 @@ class Diary:
     ) -> None:
         """Walk over a site in memory, once a day; `serve` has its pages by the day."""
         for _ in range(days):
-            await self.walk(serve(len(self.days)), **arguments)
+            await self.walk(serve(len(self.days)), **grouped(arguments))
 
     def _cut(self, url: str) -> str:
         return url.removeprefix(self.base)

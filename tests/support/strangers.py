@@ -12,7 +12,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from sitemapreader import walk
+from sitemapreader import Search, walk
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
 from sitemapreader.pages import visit_pages
 from tests.support.faults import FaultServer, Request, chunk
@@ -199,7 +199,7 @@ def _write(texts: tuple[str, str, str], size: int) -> bytes:
 async def _walk(pages: Pages, url: str = SITE, *, html: bool = False) -> None:
     formats: list[Literal["html"]] = ["html"] if html else []
     async with walk(
-        url, fetcher=MemoryFetcher(pages), extra_formats=formats
+        url, fetcher=MemoryFetcher(pages), search=Search(extra_formats=formats)
     ) as entries:
         async for _ in entries:
             pass

@@ -13,6 +13,7 @@ from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import UrlEntry
 from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from tests.support.grouping import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,7 +110,7 @@ async def walk_all(
 async def read_site(site: str | None, **arguments: Any) -> Walked:
     """Walk over a site to the end."""
     events: list[Event] = []
-    async with walk(site, **arguments) as entries:
+    async with walk(site, **grouped(arguments)) as entries:
         async for event in entries.events():
             events.append(event)  # noqa: PERF401 (an async comprehension hides the loop)
     locs = [event.loc for event in events if isinstance(event, UrlEntry)]

@@ -13,6 +13,7 @@ from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._walk.search import WELL_KNOWN_PATHS
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from tests.support.grouping import grouped
 from tests.support.walking import (
     ROBOTS,
     SITE,
@@ -59,7 +60,9 @@ async def search(
 ) -> tuple[Discovery, list[str]]:
     """Return what is found, and what was asked for."""
     fetcher = MemoryFetcher(pages)
-    return await discover(site, fetcher=fetcher, **arguments), fetcher.requested
+    return await discover(
+        site, fetcher=fetcher, **grouped(arguments)
+    ), fetcher.requested
 
 
 def outcomes_of(found: Discovery) -> dict[str, tuple[str, str]]:
@@ -447,9 +450,9 @@ async def test_misuse(arguments: Any, error: type[Exception], words: str) -> Non
     """An argument that cannot be meant raises, with what to write instead, before any request."""
     fetcher = MemoryFetcher({})
     with pytest.raises(error, match=words):
-        await discover(**{"site": SITE, "fetcher": fetcher, **arguments})
+        await discover(**grouped({"site": SITE, "fetcher": fetcher, **arguments}))
     with pytest.raises(error, match=words):
-        discover_sync(**{"site": SITE, "fetcher": fetcher, **arguments})
+        discover_sync(**grouped({"site": SITE, "fetcher": fetcher, **arguments}))
     assert fetcher.requested == []
 
 

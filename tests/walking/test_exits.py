@@ -20,6 +20,7 @@ from sitemapreader import (
     walk_sync,
 )
 from sitemapreader.fetch.local import MemoryFetcher
+from tests.support.grouping import grouped
 from tests.support.walking import ROBOTS, SITE, index, urlset
 
 CHILD = f"{SITE}child.xml"
@@ -68,7 +69,7 @@ class TestAnExit:
 
     async def test_walk(self, place: str, error: BaseException) -> None:
         """The consumer of a walk gets it, and no task is left."""
-        made = walk(SITE, **make_arguments(place, error))
+        made = walk(SITE, **grouped(make_arguments(place, error)))
         with pytest.raises(type(error)) as caught:
             await drain(made)
         assert caught.value is error
@@ -77,7 +78,7 @@ class TestAnExit:
 
     def test_walk_sync(self, place: str, error: BaseException) -> None:
         """The thread of the consumer gets it, and the walk's own thread ends."""
-        made = walk_sync(SITE, **make_arguments(place, error))
+        made = walk_sync(SITE, **grouped(make_arguments(place, error)))
         with pytest.raises(type(error)) as caught, made as entries:
             list(entries)
         assert caught.value is error
@@ -86,7 +87,7 @@ class TestAnExit:
 
     async def test_walk_many(self, place: str, error: BaseException) -> None:
         """It is no bug of one site: the run over many ends as well."""
-        made = walk_many([SITE], **make_arguments(place, error))
+        made = walk_many([SITE], **grouped(make_arguments(place, error)))
         with pytest.raises(type(error)) as caught:
             await drain(made)
         assert caught.value is error
@@ -98,7 +99,7 @@ class TestAnExit:
         """The run's own thread ends."""
         with (
             pytest.raises(type(error)) as caught,
-            walk_many_sync([SITE], **make_arguments(place, error)) as run,
+            walk_many_sync([SITE], **grouped(make_arguments(place, error))) as run,
         ):
             list(run.batches())
         assert caught.value is error

@@ -22,6 +22,7 @@ from sitemapreader import (
 )
 from sitemapreader.fetch import StoredResponse
 from tests.support.faults import ANSWERS, PIECES, ROUTES, FaultServer
+from tests.support.grouping import grouped
 from tests.support.walking import index, urlset
 
 if TYPE_CHECKING:
@@ -81,7 +82,9 @@ LOCS = [f"http://site.example/{number}" for number in range(200)]
 async def read(*urls: str, **arguments: Any) -> tuple[list[str], Report]:
     """Walk over documents; return the URLs that they list, and the report."""
     async with walk(
-        sitemaps=urls, follow=lambda _: False, respect_robots=False, **arguments
+        sitemaps=urls,
+        follow=lambda _: False,
+        **grouped({"respect_robots": False, **arguments}),
     ) as entries:
         events = [event async for event in entries.events()]
     listed = [

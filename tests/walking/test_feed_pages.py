@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import Change, IssueCode, UrlEntry, walk
+from sitemapreader import Change, Changes, IssueCode, UrlEntry, walk
 from sitemapreader.fetch.local import MemoryFetcher
 from tests.support.reading import check_ways
 from tests.support.walking import at_once, walk_all
@@ -124,8 +124,7 @@ async def test_what_says_that_it_was_deleted(db: Path, *, unique: bool) -> None:
         async with walk(
             sitemaps=[HOME + "c.xml", HOME + "all.txt"],
             fetcher=MemoryFetcher(pages),
-            state=db,
-            changes=True,
+            state=Changes(db),
             unique=unique,
         ) as entries:
             found = dict(told([entry async for entry in entries]))

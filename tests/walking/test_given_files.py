@@ -12,6 +12,7 @@ from sitemapreader import FetchOptions, State, discover, walk, walk_sync
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.outcomes import Role, Status
 from sitemapreader.fetch import MemoryFetcher
+from tests.support.grouping import grouped
 from tests.support.serving import answer, serve_pages
 from tests.support.walking import ROBOTS, SITE, index, urlset
 
@@ -32,7 +33,7 @@ DOCUMENTS = {
 
 async def walk_locs(*site: Any, **arguments: Any) -> tuple[list[str], Report]:
     """Walk; return the URLs in their order, and the report."""
-    async with walk(*site, **arguments) as entries:
+    async with walk(*site, **grouped(arguments)) as entries:
         locs = sorted([entry.loc async for entry in entries])
     return locs, entries.report
 

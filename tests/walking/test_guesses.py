@@ -8,6 +8,7 @@ import pytest
 
 from sitemapreader import discover, walk
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
+from tests.support.grouping import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +39,7 @@ async def read(
         for path, page in site.items()
     }
     fetcher = MemoryFetcher(answers)  # type: ignore[arg-type]
-    async with walk(f"{HOME}/", fetcher=fetcher, **how) as entries:  # type: ignore[arg-type]
+    async with walk(f"{HOME}/", fetcher=fetcher, **grouped(how)) as entries:
         found = {entry.loc.removeprefix(f"{HOME}/") async for entry in entries}
     return found, entries.report, fetcher.requested
 

@@ -16,6 +16,7 @@ from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._types.outcomes import Status
 from sitemapreader.fetch.hosts import HostBreaker
+from tests.support.grouping import grouped
 from tests.support.serving import Answer, Site, serve_site
 from tests.support.walking import (
     ROBOTS,
@@ -241,7 +242,7 @@ async def test_a_host_that_asks_for_a_long_wait_holds_up_no_other(
 async def read_some(site: str, count: int, **arguments: Any) -> list[str]:
     """Return the first locs of a site, and leave its walk; fail if they wait for a pause."""
     locs = []
-    async with asyncio.timeout(60), walk(site, **arguments) as entries:
+    async with asyncio.timeout(60), walk(site, **grouped(arguments)) as entries:
         async for entry in entries:
             locs.append(entry.loc)
             if len(locs) == count:

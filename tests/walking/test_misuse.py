@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sitemapreader import (
+    Changes,
     FetchOptions,
+    Follow,
     HttpFetcher,
     Limits,
+    Search,
     discover_sync,
     walk_many,
     walk_sync,
@@ -18,6 +21,7 @@ from sitemapreader import (
 from sitemapreader import walk as start_walk
 from sitemapreader.fetch import MemoryFetcher
 from tests.support.each_case import for_each
+from tests.support.walking import urlset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,8 +60,7 @@ def test_follow_is_no_coroutine(start: Callable[..., Any], follow: object) -> No
         {"limits": 3},
         {"options": "fast"},
         {"unique": "no"},
-        {"changes": 1},
-        {"feeds": None},
+        {"search": "few"},
     ],
 )
 def test_values_of_another_type(
@@ -66,9 +69,32 @@ def test_values_of_another_type(
     """Settings that are none raise here, not in the walk; and "no" is not taken for True."""
     (name,) = given
     with pytest.raises(
-        TypeError, match=f"{name} must be of type (bool|Limits|FetchOptions), got"
+        TypeError,
+        match=f"{name} must be (of type (bool|Limits|FetchOptions)|a Search), got",
     ):
         start(SITE, **given)
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "value"),
+    [
+        (Search, "feeds", None),
+        (Follow, "prune", "no"),
+        (partial(Changes, "x.db"), "unlisted", 1),
+        (FetchOptions, "respect_robots", 0),
+    ],
+)
+def test_a_flag_is_a_bool(make: Callable[..., Any], name: str, value: object) -> None:
+    """Option objects check their flags when they are made."""
+    with pytest.raises(TypeError, match=f"{name} must be of type bool, got"):
+        make(**{name: value})
+
+
+async def test_limits_of_a_walk_beside_a_fetcher() -> None:
+    """A fetcher that several walks share has its own options; each walk may have its limits."""
+    fetcher = MemoryFetcher({f"{SITE}sitemap.xml": urlset(f"{SITE}1", f"{SITE}2")})
+    async with walk(SITE, fetcher=fetcher, limits=Limits(max_urls=1)) as entries:
+        assert len([entry async for entry in entries]) == 1
 
 
 def test_on_site_is_no_coroutine() -> None:
@@ -88,8 +114,8 @@ def test_on_site_is_no_coroutine() -> None:
         ("concurrency", r"write options=FetchOptions\(concurrency=...\)"),
         ("walk_seconds", r"write limits=Limits\(walk_seconds=...\)"),
         ("session", r"an object with `open`"),
-        ("limit", r"write max_urls=..."),
-        ("removed", r"write unlisted=True, or gone=1_000"),
+        ("limit", r"limits=Limits\(max_urls=...\)"),
+        ("removed", r"write state=Changes\(state, unlisted=True"),
         ("excludes", r"did you mean exclude\?"),
         ("qqq", "see its documentation"),
     ],
@@ -121,11 +147,11 @@ def test_what_is_no_fetcher(start: Callable[..., Any], fetcher: object) -> None:
 @pytest.mark.parametrize(
     "start", [walk, walk_sync, discover_sync, lambda s, **a: many([s], **a)]
 )
-@pytest.mark.parametrize("given", [{"options": FetchOptions()}, {"limits": Limits()}])
+@pytest.mark.parametrize("given", [{"options": FetchOptions()}])
 def test_settings_are_given_once(
     start: Callable[..., Any], given: dict[str, object]
 ) -> None:
-    """A fetcher with options and limits is used with these, so others beside it are refused."""
+    """A fetcher with options is used with these, so others beside it are refused."""
     (name,) = given
     with pytest.raises(TypeError, match=rf"fetcher=HttpFetcher\({name}=...\)"):
         start(SITE, fetcher=HttpFetcher(), **given)

@@ -14,6 +14,7 @@ from sitemapreader._types.urls import url_key
 from sitemapreader.fetch import MemoryFetcher
 from tests.support.commands import run
 from tests.support.each_case import for_each
+from tests.support.grouping import grouped
 from tests.support.walking import index, status, urlset
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def page(name: object) -> str:
 
 async def find(pages: Any, number: int = 20, **arguments: Any) -> Newest:
     return await newest(
-        SITE, number, fetcher=MemoryFetcher(ROBOTS | pages), **arguments
+        SITE, number, fetcher=MemoryFetcher(ROBOTS | pages), **grouped(arguments)
     )
 
 
@@ -244,7 +245,7 @@ async def test_never_proven_in_vain() -> None:
 def test_misuse(arguments: dict[str, Any], said: str) -> None:
     """What makes no sense is refused before anything is fetched."""
     with pytest.raises((TypeError, ValueError), match=said):
-        newest_sync(SITE, **arguments)
+        newest_sync(SITE, **grouped(arguments))
 
 
 def test_in_the_shell(tmp_path: Path) -> None:

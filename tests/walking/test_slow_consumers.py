@@ -21,6 +21,7 @@ from sitemapreader import (
     walk_sync,
 )
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
+from tests.support.grouping import grouped
 from tests.support.timing import retried
 from tests.support.walking import SITE, Pages, index, urlset
 
@@ -197,7 +198,9 @@ async def read_slowly(
         return now() + passed
 
     with mock.patch.object(loop, "time", tell):  # nobody waits
-        async with walk(sitemaps=[TOP], fetcher=fetcher, **arguments) as entries:
+        async with walk(
+            sitemaps=[TOP], fetcher=fetcher, **grouped(arguments)
+        ) as entries:
             async for batch in entries.batches():
                 locs += [entry.loc for entry in batch]
                 if len(locs) // 6_000 > (len(locs) - len(batch)) // 6_000:

@@ -92,7 +92,7 @@ async def test_just_enough_is_enough(name: str) -> None:
     inner = "https://example.org/inner.xml"
     pages = site() | {TOP: index(inner), inner: index(*CHILDREN)}
     whole = await walk_top(pages, Limits())
-    number = {
+    number: Any = {
         "documents": len(whole.requested),
         "children": len(CHILDREN),
         "depth": 2,

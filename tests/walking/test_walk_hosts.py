@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
-from sitemapreader import FetchOptions, HttpFetcher, IssueCode, Severity, discover, walk
+from sitemapreader import (
+    FetchOptions,
+    HttpFetcher,
+    IssueCode,
+    Search,
+    Severity,
+    discover,
+    walk,
+)
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader.fetch.local import MemoryFetcher
 from tests.support.faults import FaultServer
@@ -277,7 +285,9 @@ async def read(
     site: str, fetcher: HttpFetcher, *, trusted: bool
 ) -> tuple[int, set[IssueCode]]:
     """Walk a site; return the number of its URLs and the codes of its errors."""
-    async with walk(site, fetcher=fetcher, trusted=trusted, probe="never") as entries:
+    async with walk(
+        site, fetcher=fetcher, trusted=trusted, search=Search(probe="never")
+    ) as entries:
         count = len([entry async for entry in entries])
     codes = {code for code in entries.report.counts if code.severity is Severity.ERROR}
     return count, codes

@@ -8,6 +8,7 @@ from sitemapreader import walk
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._types.outcomes import Status
 from sitemapreader.fetch.local import MemoryFetcher
+from tests.support.grouping import grouped
 from tests.support.walking import ROBOTS, SITE, Pages, index, urlset, walk_all
 
 if TYPE_CHECKING:
@@ -100,11 +101,11 @@ async def test_a_walk_that_is_resumed(tmp_path: Path) -> None:
         "state": tmp_path / "site.db",
         "options": ONE_AT_A_TIME,
     }
-    async with walk(fetcher=MemoryFetcher(pages), **arguments) as entries:
+    async with walk(fetcher=MemoryFetcher(pages), **grouped(arguments)) as entries:
         first = await anext(aiter(entries.batches()))
     assert [entry.loc for entry in first] == ["https://example.org/2019/"]
     fetcher = MemoryFetcher(pages)
-    async with walk(fetcher=fetcher, **arguments) as entries:
+    async with walk(fetcher=fetcher, **grouped(arguments)) as entries:
         rest = [entry.loc async for entry in entries]
     assert entries.report.resumed
     assert rest == [f"https://example.org/{year}/" for year in range(2019, 1999, -1)]

@@ -23,6 +23,7 @@ from sitemapreader._types.models import Format, SitemapEntry, Via
 from sitemapreader._types.outcomes import Role
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.fetch.local import StoredResponse
+from tests.support.grouping import grouped
 from tests.support.walking import (
     ROBOTS,
     SITE,
@@ -289,7 +290,7 @@ async def collect(
     seen: list[Document] = []
     fetcher = MemoryFetcher(pages)
     async with walk(
-        SITE, fetcher=fetcher, on_document=seen.append, **arguments
+        SITE, fetcher=fetcher, on_document=seen.append, **grouped(arguments)
     ) as entries:
         async for _ in entries:
             pass
@@ -343,7 +344,9 @@ async def test_a_filter_changes_no_status(
         "https://example.org/good.xml": urlset((f"{SITE}1", day)),
     }
     if many:
-        async with walk_many([SITE], fetcher=MemoryFetcher(pages), **filters) as run:
+        async with walk_many(
+            [SITE], fetcher=MemoryFetcher(pages), **grouped(filters)
+        ) as run:
             found = sum([len(entries) async for _, entries in run.batches()])
         (outcome,) = run.outcomes
     else:

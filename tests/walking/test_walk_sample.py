@@ -7,10 +7,10 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sitemapreader import walk
+from sitemapreader import Sample, walk
 from sitemapreader._types.models import UrlEntry
 from sitemapreader._types.rows import EntryColumns
-from sitemapreader._walk.filters import Sample
+from sitemapreader._walk.filters import DrawnSample
 from tests.support.commands import run
 from tests.support.serving import serve
 from tests.support.walking import index, urlset, walk_all
@@ -30,7 +30,7 @@ def test_every_url_is_as_likely_as_any_other() -> None:
     rows = EntryColumns(locs, [TOP] * len(locs))
     drawn: Counter[str] = Counter()
     for seed in range(200):
-        sample = Sample(10, seed)
+        sample = DrawnSample(10, seed)
         sample.add(rows)
         drawn.update(entry.loc for _, entry in sample.list_entries())
     expected = 200 * 10 / 500
@@ -47,7 +47,7 @@ def test_the_order_of_arrival_does_not_count() -> None:
     found = []
     for _ in range(5):
         rng.shuffle(entries)
-        sample, rest = Sample(100, 9), entries[:]
+        sample, rest = DrawnSample(100, 9), entries[:]
         while rest:
             size = rng.randint(1, 900)
             sample.add(rest[:size])
@@ -56,7 +56,7 @@ def test_the_order_of_arrival_does_not_count() -> None:
         assert sample.total == 4_000
     assert found[1:] == found[:1] * 4
     assert len({loc for loc, _ in found[0]}) == 100
-    smaller = Sample(10, 9)
+    smaller = DrawnSample(10, 9)
     smaller.add(entries)
     assert [(entry.loc, entry.sitemap) for _, entry in smaller.list_entries()] == found[
         0
@@ -79,7 +79,7 @@ async def test_a_site() -> None:
         top = partial(make_pages, names)
         async with serve(top) as served:
             async with walk(
-                sitemaps=[f"{served.base}/top.xml"], sample=30, seed=5
+                sitemaps=[f"{served.base}/top.xml"], sample=Sample(30, 5)
             ) as entries:
                 found.append([entry.loc async for entry in entries])
             report = entries.report

@@ -14,6 +14,7 @@ from sitemapreader._types.models import SitemapEntry, UrlEntry
 from sitemapreader._walk.walks import BUFFERED_EVENTS
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from tests.support.each_case import for_each
+from tests.support.grouping import grouped
 from tests.support.walking import ROBOTS, Pages, index, urlset
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ class Late(StoredResponse):
 
 def start(pages: Pages | None = None, **arguments: Any) -> Walk:
     stored = {TOP: urlset(*LOCS)} if pages is None else pages
-    return walk(fetcher=MemoryFetcher(stored), **{"sitemaps": [TOP], **arguments})
+    return walk(
+        fetcher=MemoryFetcher(stored), **grouped({"sitemaps": [TOP], **arguments})
+    )
 
 
 async def test_entries_come_in_order() -> None:

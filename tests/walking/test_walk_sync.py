@@ -18,6 +18,7 @@ from sitemapreader._event_loop import LoopThread
 from sitemapreader._many import walk_many_sync
 from sitemapreader._walk.walks import BUFFERED_EVENTS
 from sitemapreader.fetch.local import MemoryFetcher
+from tests.support.grouping import grouped
 from tests.support.walking import Pages, index, urlset
 from tests.walking.test_walk_stream import LOCS, MANY, MAPS, TOP, Endless, list_locs
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 def start(pages: Pages | None = None, **arguments: Any) -> Walk:
     stored = {TOP: urlset(*LOCS)} if pages is None else pages
     return walk_sync(
-        **{"sitemaps": [TOP], "fetcher": MemoryFetcher(stored), **arguments}
+        **grouped({"sitemaps": [TOP], "fetcher": MemoryFetcher(stored), **arguments})
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from sitemapreader import walk
 from sitemapreader.fetch import MemoryFetcher
+from tests.support.grouping import grouped
 from tests.support.walking import index, urlset
 
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ OF_THE_FILE = {"StateFile"}
 
 async def walk_once(**arguments: Any) -> int:
     """Walk over the site; return the number of URLs."""
-    async with walk(SITE, fetcher=MemoryFetcher(PAGES), **arguments) as entries:
+    async with walk(
+        SITE, fetcher=MemoryFetcher(PAGES), **grouped(arguments)
+    ) as entries:
         return sum([len(batch) async for batch in entries.batches()])
 
 

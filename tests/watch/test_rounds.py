@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import State, walk, walk_many
+from sitemapreader import Changes, State, walk, walk_many
 from sitemapreader.fetch.local import MemoryFetcher
 from tests.support.clock import DAY, SetClock
+from tests.support.grouping import grouped
 from tests.support.serving import Answer, answer, serve_site
 from tests.support.walking import (
     ROBOTS,
@@ -312,9 +313,7 @@ async def test_guesses_are_asked_once_a_day(
         if path:
             site.pages[path] = Answer(urlset(f"{site.base}/1"))
         for _ in range(24):
-            run = walk_many(
-                [site.base], state=state, changes=True, revisit=1, trusted=True
-            )
+            run = walk_many([site.base], state=Changes(state, revisit=1), trusted=True)
             async with run:
                 assert (
                     len([entry async for _, batch in run.batches() for entry in batch])
@@ -349,7 +348,7 @@ async def test_what_a_filter_held_back_is_asked_for(rounds: Rounds) -> None:
     rounds_state = rounds.state
     fetcher = MemoryFetcher(serve())
     async with walk(
-        SITE, state=rounds_state, changes=True, include="/1", fetcher=fetcher
+        SITE, state=Changes(rounds_state), include="/1", fetcher=fetcher
     ) as entries:
         assert [entry.loc async for entry in entries] == pages(1, 11, 12, 13)
     walked = await rounds.walk(serve(), 1, hours=0.1)
@@ -366,7 +365,7 @@ async def test_many_sites_share_the_number(db: Path, clock: SetClock) -> None:
     for revisit, names in ((2, sites), (2, sites), (2, sites[:1])):
         clock.now += DAY
         fetcher = MemoryFetcher(served)
-        run = walk_many(names, state=db, changes=True, revisit=revisit, fetcher=fetcher)
+        run = walk_many(names, state=Changes(db, revisit=revisit), fetcher=fetcher)
         async with run:
             entries = [entry async for _, batch in run.batches() for entry in batch]
         reasons = [outcome.reason for outcome in run.outcomes]
@@ -405,7 +404,7 @@ async def test_rounds_never_wait(db: Path, headers: dict[str, str]) -> None:
             del site.pages[path]
         site.requested.clear()
         now += HOUR
-        async with walk_many([site.base], trusted=True, **arguments) as run:
+        async with walk_many([site.base], trusted=True, **grouped(arguments)) as run:
             assert [entry async for _, batch in run.batches() for entry in batch] == []
         assert max(site.times.values()) == 1
         now += HOUR / 4

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import State, StateError, watch
+from sitemapreader import Limits, State, StateError, watch, watch_sync
 from sitemapreader.fetch.local import MemoryFetcher
 from tests.support.clock import DAY, PassingTime
+from tests.support.grouping import grouped
 from tests.support.walking import Pages, index, status, urlset
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 HOUR = 3600.0
 SITES = ["https://a.example/", "https://b.example/"]
 A, B = (f"{site}map.xml" for site in SITES)
+
+
+INITIAL = ("new", "gone", "initial")
 
 
 class Watched(PassingTime):
@@ -38,6 +42,7 @@ class Watched(PassingTime):
         self.fetcher = MemoryFetcher(self.pages)
         self.found: list[tuple[str, str]] = []
         self.outcomes: list[SiteOutcome] = []
+        self.start: Any = watch
 
     def publish(self, site: str, *numbers: int) -> None:
         self.pages[f"{site}map.xml"] = urlset(
@@ -46,7 +51,9 @@ class Watched(PassingTime):
 
     def watch(self, **more: Any) -> Any:
         arguments: Any = {"tick_seconds": 0.001, "on_site": self.outcomes.append} | more
-        return watch(SITES, state=self.state, fetcher=self.fetcher, **arguments)
+        return self.start(
+            SITES, state=self.state, fetcher=self.fetcher, **grouped(arguments)
+        )
 
     async def sleep(self, seconds: float) -> None:
         """Let time pass between two rounds, as long as not enough was found."""
@@ -62,7 +69,7 @@ class Watched(PassingTime):
         """Watch, with an hour between two rounds, until enough was found."""
 
         async def collect() -> None:
-            async with self.watch(**more) as changes:
+            async with self.watch(**grouped(more)) as changes:
                 async for entry in changes:
                     self.found.append((str(entry.change), entry.loc))
 
@@ -115,8 +122,11 @@ async def test_changes_come_once(watched: Watched) -> None:
 
 
 def test_a_watch_without_await(watched: Watched) -> None:
-    """It is entered with `with` as well, for `for`, and ends in time."""
-    with watched.watch(initial=True, max_time=timedelta(seconds=0.3)) as changes:
+    """`watch_sync` is entered with `with`, for `for`, and ends in time."""
+    watched.start = watch_sync
+    with watched.watch(
+        kinds=INITIAL, limits=Limits(max_time=timedelta(seconds=0.3))
+    ) as changes:
         found = [entry.loc for entry in changes]
     assert sorted(found) == [f"{site}{number}" for site in SITES for number in (1, 2)]
 
@@ -126,7 +136,7 @@ async def test_loops_go_on_where_others_stopped(watched: Watched) -> None:
     watched.publish(SITES[0], *range(20))
     watched.publish(SITES[1], *range(20))
     found: list[str] = []
-    async with watched.watch(initial=True) as changes:
+    async with watched.watch(kinds=INITIAL) as changes:
         async for entry in changes:
             found.append(entry.loc)
             if len(found) == 5:
@@ -286,7 +296,7 @@ async def test_a_site_that_wants_all_requests(
 
     watched.state = State(watched.state.path, clock=tell)
     async with watched.watch(
-        pace=1.5, tick_seconds=HOUR, max_time=timedelta(hours=24)
+        pace=1.5, tick_seconds=HOUR, limits=Limits(max_time=timedelta(hours=24))
     ) as changes:
         found = [entry.loc async for entry in changes if entry.loc.startswith(quiet)]
     assert found == [f"{quiet}{number}" for number in published[2 : 2 + len(found)]]
@@ -339,7 +349,7 @@ async def test_it_ends_in_time(watched: Watched) -> None:
     """`max_time` is for how long to watch."""
     async with asyncio.timeout(9):
         async with watched.watch(
-            max_time=timedelta(seconds=0.2), initial=True
+            limits=Limits(max_time=timedelta(seconds=0.2)), kinds=INITIAL
         ) as changes:
             found = [entry.loc async for entry in changes]
     assert len(found) == 4
@@ -368,7 +378,7 @@ def test_what_cannot_be_meant(
 ) -> None:
     """Arguments that make no sense are refused at once, in words."""
     with pytest.raises(kind, match=said):
-        watched.watch(**more)
+        watched.watch(**grouped(more))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import State, walk_many, watch
+from sitemapreader import Changes, Limits, State, walk_many, watch
 from sitemapreader._types.models import Change
 from sitemapreader._types.options import FetchOptions
 from sitemapreader.fetch.local import MemoryFetcher
@@ -104,15 +104,16 @@ class Histories(PassingTime):
         """Watch the sites, then read all of them once more."""
         self.take_over(monkeypatch)
         state = State(db, clock=self.read)
-        always: dict[str, Any] = {
-            "state": state,
-            "fetcher": self.fetcher,
-            "unique": True,
-        }
-        always["options"] = FetchOptions(max_attempts=1)
+        options = FetchOptions(max_attempts=1)
         ends = timedelta(days=DAYS)
         async with watch(
-            list(self.sites), pace=pace, tick_seconds=HOUR, max_time=ends, **always
+            list(self.sites),
+            pace=pace,
+            tick_seconds=HOUR,
+            limits=Limits(max_time=ends),
+            state=state,
+            fetcher=self.fetcher,
+            options=options,
         ) as found:
             async for entry in found:
                 self.take(entry)
@@ -121,7 +122,13 @@ class Histories(PassingTime):
                 site.advance(STEP_HOURS)
         self.serve()
         self.passed += 9 * DAY
-        async with walk_many(list(self.sites), changes=True, **always) as run:
+        async with walk_many(
+            list(self.sites),
+            state=Changes(state),
+            fetcher=self.fetcher,
+            unique=True,
+            options=options,
+        ) as run:
             async for _, entries in run.batches():
                 for entry in entries:
                     self.take(entry)

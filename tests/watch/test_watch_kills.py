@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sitemapreader import State, walk_sync, watch
+from sitemapreader import Changes, State, walk_sync, watch
 from sitemapreader.fetch.local import FolderFetcher
 from tests.support.commands import wait_until
 from tests.support.scale import SCALE
@@ -78,7 +78,7 @@ def test_kills(tmp_path: Path) -> None:
     publish(folder, range(last))
     fetcher, db = FolderFetcher(folder, SITE), tmp_path / "state.db"
     with walk_sync(
-        SITE, state=State(db, clock=read_fast_clock), fetcher=fetcher, changes=True
+        SITE, state=Changes(State(db, clock=read_fast_clock)), fetcher=fetcher
     ) as entries:
         assert len(list(entries)) == known  # what was there before is no news
     for kill in range(KILLS * SCALE + 1):

@@ -8,11 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import Explanation, FetchOptions, Limits, State, walk, why, why_sync
+from sitemapreader import (
+    Changes,
+    Explanation,
+    FetchOptions,
+    Limits,
+    State,
+    walk,
+    why,
+    why_sync,
+)
 from sitemapreader._presence import Cause, CauseCode, Verdict
 from sitemapreader.fetch import MemoryFetcher
 from tests.support.clock import DAY, SetClock
 from tests.support.commands import run, serving
+from tests.support.grouping import grouped
 from tests.support.serving import Answer, Site, serve_site
 
 if TYPE_CHECKING:
@@ -176,7 +186,7 @@ async def test_a_filter_that_holds_a_url_back_is_named(
     site: Site, filters: dict[str, Any], name: str
 ) -> None:
     """The URL is listed, and the argument of the walk that drops it is said."""
-    [explanation] = await why(f"{site.base}/old", max_visits=0, **filters)
+    [explanation] = await why(f"{site.base}/old", max_visits=0, **grouped(filters))
     assert explanation.verdict is Verdict.LISTED
     assert f"`{name}` excludes it" in causes_of(explanation)[CauseCode.FILTERED].message
 
@@ -256,7 +266,7 @@ async def test_a_state_says_since_when_a_url_is_unlisted(
     one = both | {f"{site}map.xml": urlset(f"{site}a")}
     for pages in (both, *[one] * 4):
         fetcher = MemoryFetcher(pages)
-        async with walk(site, fetcher=fetcher, state=state, changes=True) as entries:
+        async with walk(site, fetcher=fetcher, state=Changes(state)) as entries:
             async for _ in entries:
                 pass
         clock.now += 4 * DAY

@@ -24,7 +24,7 @@ from sitemapreader._many.sources import FileFetcher, SiteTask
 from sitemapreader._types.models import Change
 from sitemapreader._types.rows import Rows, SiteRows, get_column, select_rows
 from sitemapreader._types.urls import has_web_scheme, path_of, url_key
-from sitemapreader._walk.filters import Sample, SeenKeys
+from sitemapreader._walk.filters import DrawnSample, SeenKeys
 from sitemapreader._walk.newest import Newest, newest
 from sitemapreader.output import open_report, write_file
 from sitemapreader.output.counts import UrlCounts
@@ -88,7 +88,7 @@ class _UrlPrinter:
         # else the walk has seen them
         is_several = arguments.unique and is_for_many(arguments)
         self._seen = SeenKeys() if is_several else None
-        self._sample = arguments.sample and Sample(
+        self._sample = arguments.sample and DrawnSample(
             arguments.sample, arguments.seed or 0
         )
 

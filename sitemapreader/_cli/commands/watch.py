@@ -11,7 +11,7 @@ from sitemapreader._cli.config import get_output_path
 from sitemapreader._cli.parser import ALL_READ, NOTHING_FETCHED, PARTIAL, UsageError
 from sitemapreader._cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader._cli.run import NO_SOURCE, SourceRun, find_rooted
-from sitemapreader._many import watch
+from sitemapreader._many import INITIAL, watch
 from sitemapreader._many.sources import SiteTask
 from sitemapreader._types.outcomes import NOT_DUE, SiteStatus
 from sitemapreader._types.rows import SiteRows
@@ -51,14 +51,15 @@ def run_watch(arguments: argparse.Namespace) -> int:
             run.console.print_line(f"{site}: {said}")
         ends[site], told[site] = status, said
 
+    kinds = [*arguments.kinds, *[INITIAL] * bool(arguments.initial)]
+
     async def work() -> int:
         try:
             changes = watch(
                 await _list_sites(run),
                 state=arguments.state_file,
                 pace=arguments.pace,
-                kinds=arguments.kinds,
-                initial=arguments.initial,
+                kinds=kinds,
                 at_once=arguments.parallel,
                 on_site=note,
                 **run.keywords,

@@ -40,7 +40,6 @@ _ARGUMENTS = (
     "include",
     "exclude",
     "language",
-    "respect_robots",
 )
 """Keywords of a walk that `why` takes as well."""
 

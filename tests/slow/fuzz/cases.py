@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -78,7 +78,7 @@ class CaseMaker:
 
     def _choose_limits(self) -> Limits:
         """Choose limits so small that they are reached."""
-        ranges: dict[str, Callable[[], int]] = {
+        ranges: dict[str, Callable[[], Any]] = {
             name: lambda top=top: self._random.randint(1, top)  # type: ignore[misc]
             for name, top in SMALL_LIMITS.items()
         }
