@@ -9,6 +9,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from pathlib import Path
+
+_HELP = {"-h", "--help", "--version"}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -45,13 +48,22 @@ def _run(argv: list[str]) -> int:
         list_doubts,
         name_options,
     )
+    from sitemapreader._cli.settings import Settings, read_settings  # noqa: PLC0415 (the same)
     from sitemapreader._types.errors import advise_extra  # noqa: PLC0415 (the same)
 
     # a file of that name is written ./urls
     is_named = argv[:1] != [] and argv[0] in COMMANDS
     command = COMMANDS[argv[0]] if is_named else DEFAULT
     parser = command.make_parser(is_program=not is_named)
-    arguments = parser.parse(argv[1:] if is_named else argv)
+    words = argv[1:] if is_named else argv
+    settings = Settings()
+    if not _HELP & {*words} and command.name != "completion":
+        try:
+            settings = read_settings(command.name, Path())
+        except UsageError as error:
+            parser.error(str(error))
+    arguments = parser.parse(words, settings.values)
+    arguments.settings = settings
     if sys.stdout is None and getattr(arguments, "output", None) in (None, "-"):
         parser.error("standard output is closed: open it, or write to a file with -o")
     try:

@@ -57,6 +57,9 @@ class UsageError(ValueError):
     """Wrong arguments; the message says how to correct them."""
 
 
+_APPEND = (argparse._AppendAction, argparse._AppendConstAction)  # noqa: SLF001 (no public name)
+
+
 class Arguments(argparse.Namespace):
     """The values of the options; `None` is one that is not given, or not there."""
 
@@ -121,9 +124,17 @@ class Parser(argparse.ArgumentParser):
         lines += ["", *filter(None, [example, self.commands]), f"{said}\n"]
         return "\n".join(lines)
 
-    def parse(self, words: list[str]) -> Arguments:
-        """Parse the arguments, or exit with a message."""
+    def parse(
+        self, words: list[str], defaults: dict[str, Any] | None = None
+    ) -> Arguments:
+        """Parse the arguments, or exit with a message; `defaults` go before the parser's own."""
         self.shows_all = "--all" in words
+        defaults = defaults or {}
+        for action in self.list_actions():
+            # to a list of the command line nothing is added
+            if action.dest in defaults and not isinstance(action, _APPEND):
+                action.default = defaults[action.dest]
+                action.required = False
         arguments, unknown = self.parse_known_intermixed_args(words)
         # only what stands before "=": the value may be a password
         names = [word.partition("=")[0] for word in unknown if word.startswith("-")]
@@ -138,7 +149,12 @@ class Parser(argparse.ArgumentParser):
             self.error(
                 f"unexpected argument: {' '.join(unknown)};{hint} see {self.prog} --help"
             )
-        return Arguments(**vars(arguments))  # not before: argparse asks what it has not
+        given = {
+            name: each for name, each in vars(arguments).items() if each is not None
+        }
+        return Arguments(
+            **vars(arguments) | defaults | given
+        )  # not before: argparse asks what it has not
 
     def _describe_unknown(self, names: list[str]) -> str:
         """Say that options are unknown, and what to write instead."""

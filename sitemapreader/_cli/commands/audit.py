@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import tomllib
 from argparse import ArgumentTypeError
 from datetime import UTC, datetime
 from functools import partial
@@ -15,7 +14,7 @@ import attrs
 
 from sitemapreader._cli.config import STANDARD_OUTPUT, make_keywords
 from sitemapreader._cli.console import Console, RunSummary, show_progress
-from sitemapreader._cli.options import COMPARE_FORMATS, list_options
+from sitemapreader._cli.options import COMPARE_FORMATS
 from sitemapreader._cli.parser import (
     ALL_READ,
     FOUND,
@@ -33,6 +32,7 @@ from sitemapreader._cli.process import (
     write_to,
 )
 from sitemapreader._cli.run import NO_SOURCE, refuse_base_url
+from sitemapreader._cli.settings import check_names
 from sitemapreader._many.sources import (
     STANDARD_INPUT,
     InvalidSiteError,
@@ -40,7 +40,6 @@ from sitemapreader._many.sources import (
     check_task,
     open_pieces,
 )
-from sitemapreader._types.habits import suggest
 from sitemapreader._types.issues import Severity
 from sitemapreader._types.urls import path_of
 from sitemapreader.audit.compare import Trend, compare_audits, format_differences
@@ -61,108 +60,32 @@ from sitemapreader.output import write_file
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable
 
-    from sitemapreader._cli.options import Option
     from sitemapreader._types.outcomes import Document
     from sitemapreader.audit import Audit
     from sitemapreader.pages import PageVisit
 
 
-# -- the settings of a project
-
-FILES = (
-    ("sitemapreader.toml", ("audit",)),
-    ("pyproject.toml", ("tool", "sitemapreader", "audit")),
-)
-"""Names of the files, and the table in each; the first that has the table is read."""
-SETTINGS = ("select", "ignore", "robots", "fail-on", "rules", "baseline", "urls")
-"""Options that a file may set; the command line overrides them."""
-_FILE_SETTINGS = ("rules", "baseline", "urls")
+_FILE_OPTIONS = ("rules", "baseline", "urls")
 _SEVERITIES = {each.name.lower(): each for each in Severity}
 
 
-def read_settings(
-    folder: Path, arguments: argparse.Namespace
-) -> dict[str, dict[str, Any]]:
-    """Fill missing arguments from the settings; return severities and figures.
+def _check_tables(
+    tables: dict[str, dict[str, Any]],
+) -> tuple[dict[str, Severity], dict[str, Any]]:
+    """Return the severities and the figures of the settings.
 
-    Raises UsageError for settings that make no sense.
+    Raises UsageError if they make no sense.
     """
-    tables: dict[str, dict[str, Any]] = {"severity": {}, "figures": {}}
-    options = {each.name: each for _, group in list_options("audit") for each in group}
-    for file, keys in FILES:
-        try:
-            table = _read_table(folder / file, keys)
-            _check_names("setting", table, (*SETTINGS, *tables))
-            tables = {name: _get_table(table, name) for name in tables}
-            for name in table.keys() - tables:
-                _set(arguments, options[f"--{name}"], name, table[name], folder)
-            _check_names("severity", tables["severity"].values(), _SEVERITIES)
-            tables["severity"] = {
-                code: _SEVERITIES[word] for code, word in tables["severity"].items()
-            }
-            _check_names("figure", tables["figures"], attrs.fields_dict(AuditOptions))
-            AuditOptions(**tables["figures"]).make_parameters(datetime.now(UTC))
-        except (
-            ArgumentTypeError,
-            ArithmeticError,
-            OSError,
-            TypeError,
-            ValueError,
-        ) as error:
-            raise UsageError(f"{file}: {error}") from None
-        if table:
-            break
-    return tables
-
-
-def _check_names(what: str, names: Iterable[Any], known: Iterable[str]) -> None:
-    for name in names:
-        if name not in known:
-            hint = suggest(str(name), known, f" choose from {', '.join(known)}")
-            raise ArgumentTypeError(f"there is no {what} {name!r}:{hint}")
-
-
-def _read_table(path: Path, keys: Iterable[str]) -> dict[str, Any]:
     try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
-    except RecursionError:
-        raise ArgumentTypeError("the file is nested too deep") from None
-    for key in keys:
-        table = _get_table(table, key)
-    return table
-
-
-def _get_table(table: dict[str, Any], key: str) -> dict[str, Any]:
-    found = table.get(key, {})
-    if not isinstance(found, dict):
-        raise ArgumentTypeError(f"{key} must be a table")
-    return found
-
-
-def _set(
-    arguments: argparse.Namespace, option: Option, name: str, value: Any, folder: Path
-) -> None:
-    """Give an argument the value that its option makes of a text, or of several words."""
-    if isinstance(value, list):
-        text = ",".join(value)
-    else:
-        text = value
-    if not isinstance(text, str):
-        raise ArgumentTypeError(f"{name} must be a text, got {value!r}")
-    # SECURITY: who may write the settings, as with a pull request, may not read other files.
-    if name in _FILE_SETTINGS and not (folder / text).resolve().is_relative_to(
-        folder.resolve()
-    ):
-        raise ArgumentTypeError(
-            f"{name}: {text!r} is not in this folder: name it on the command line with --{name}"
-        )
-    _check_names(name, [text] if option.choices else [], option.choices or ())
-    if getattr(arguments, option.key) is None:
-        setattr(arguments, option.key, option.type(text) if option.type else text)
+        check_names("severity", tables["severity"].values(), _SEVERITIES)
+        check_names("figure", tables["figures"], attrs.fields_dict(AuditOptions))
+        AuditOptions(**tables["figures"]).make_parameters(datetime.now(UTC))
+    except (ArgumentTypeError, ArithmeticError, TypeError, ValueError) as error:
+        raise UsageError(str(error)) from None
+    severities = {code: _SEVERITIES[word] for code, word in tables["severity"].items()}
+    return severities, tables["figures"]
 
 
 # -- the command
@@ -235,7 +158,11 @@ class _AuditCommand:
             has_file=not self._is_printed,
         )
         self.lines = LineWriter(None)
-        tables = read_settings(Path.cwd(), arguments)
+        settings = arguments.settings
+        try:
+            severities, chosen_figures = _check_tables(settings.tables)
+        except UsageError as error:
+            raise UsageError(f"{settings.file}: {error}") from None
         # what is written as known makes no failure
         if arguments.write_baseline:
             word = "never"
@@ -249,14 +176,14 @@ class _AuditCommand:
             "examples": arguments.examples,
             "page_seed": arguments.page_seed,
         }
-        names = ("base_url", "database", "pages", "was", "since_audit", *_FILE_SETTINGS)
+        names = ("base_url", "database", "pages", "was", "since_audit", *_FILE_OPTIONS)
         self._passed: dict[str, Any] = {
             **make_keywords(arguments),
             "on_document": self._count_document,
             "on_page": self._count_page,
-            "severities": tables["severity"],
+            "severities": severities,
             "figures": AuditOptions(
-                **tables["figures"]
+                **chosen_figures
                 | {name: each for name, each in figures.items() if each}
             ),
             "select": arguments.select or (),
