@@ -44,7 +44,7 @@ async def main(url, db, out, seconds, changes):
 
 asyncio.run(main(*sys.argv[1:]))
 """
-_BATCH = 500
+BATCH = 500
 """Entries of a batch: the most that a kill may repeat."""
 
 
@@ -141,7 +141,7 @@ def main() -> None:
             given.kills, given.children, given.urls, given.seed, changes=changes
         )
         print(f"changes={changes}: {result}", flush=True)
-        is_right &= result.lost == 0 and result.most <= _BATCH
+        is_right &= result.lost == 0 and result.most <= BATCH
     sys.exit(0 if is_right else 1)
 
 
