@@ -241,6 +241,13 @@ def test_colours_follow_the_reader(browser: Browser, report: Path) -> None:
         assert not page.locator(".toc").is_visible()
 
 
+def test_paper_is_wide_enough(browser: Browser, report: Path) -> None:
+    """A page of A4 between its margins has 700 pixels: no table is cut at its right side."""
+    with Visit(browser, report, viewport={"width": 700, "height": 990}) as page:
+        page.emulate_media(media="print")
+        assert page.evaluate("document.documentElement.scrollWidth") == 700
+
+
 @pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("name", "last", "width"),
