@@ -377,6 +377,11 @@ class _Question:
                 CauseCode.ROBOTS,
                 "robots.txt disallows the page, so it was not requested",
             )
+        elif visit.error.startswith(IssueCode.ROBOTS_UNREACHABLE):
+            self.add(
+                CauseCode.PAGE_UNKNOWN,
+                "robots.txt could not be read, so the page was not requested",
+            )
         elif visit.not_judged is not None or visit.error:
             reason = visit.error
             if not reason:

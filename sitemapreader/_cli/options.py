@@ -361,7 +361,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--probe", _WEB, "try the well-known paths: if nothing else is found (auto, the "
                "default), likewise but only two of them (few), always, or never",
                choices=("auto", "few", "always", "never")),
-        Option("--map-host", _WEB, "fetch URLs of host A from host B, such as a staging site: "
+        Option("--map-host", _NETWORK, "fetch URLs of host A from host B, such as a staging site: "
                "www.example.org=https://staging.example.org (may be repeated)", "map_hosts",
                metavar="A=B", type=parse_pair, action="append"),
         Option("--feeds", _WEB, "read the feeds of the start page as well"),

@@ -300,6 +300,8 @@ class FileFetcher:
         base_url: of the URLs in it; "" if nobody knows.
     """
 
+    is_local = True
+
     def __init__(self, path: str, base_url: str = "") -> None:
         self.name = name_file(path)
         self.base_url = base_url

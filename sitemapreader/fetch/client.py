@@ -174,6 +174,8 @@ def make_client(
 ) -> Client:
     """Return a fetcher as one walk uses it; `user_agent` is its name if it has none.
 
+    A fetcher of files (`is_local`) requests no host, so none of its hosts is mapped.
+
     Raises:
         TypeError: there are mapped hosts, and the fetcher is none of ours.
     """
@@ -181,7 +183,7 @@ def make_client(
         if hosts:
             return fetcher.client(hosts)
         return fetcher.client()
-    if hosts:
+    if hosts and not getattr(fetcher, "is_local", False):
         raise TypeError(
             "`map_hosts` requires an HttpFetcher: map the hosts in `open` of your own fetcher"
         )

@@ -92,6 +92,8 @@ class FolderFetcher:
         ValueError: `base_url` is not an http or https URL.
     """
 
+    is_local = True
+
     def __init__(self, folder: str | Path, base_url: str | None = None) -> None:
         self.folder = Path(folder).resolve()
         if not self.folder.is_dir():

@@ -66,13 +66,15 @@ class RobotsCache:
         self._fetching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def check(self, url: str) -> None:
-        """Raise FetchError, mostly ROBOTS_DISALLOWED, if a page must not be requested.
+        """Raise FetchError, mostly ROBOTS_DISALLOWED or ROBOTS_UNREACHABLE, if it forbids a page.
 
         An unreachable robots.txt forbids all (RFC 9309, section 2.3.1.4).
         """
         if self._respect:
             robots = await self.find(url)
-            if not robots.complete or robots.find_refusal(url, self.user_agent):
+            if not robots.complete:
+                raise FetchError(IssueCode.ROBOTS_UNREACHABLE, url)
+            if robots.find_refusal(url, self.user_agent):
                 raise FetchError(IssueCode.ROBOTS_DISALLOWED, url)
 
     async def find_refusal(self, url: str) -> IssueCode | None:

@@ -102,6 +102,7 @@ VISITS_AT_ONCE = 8
 """Requests at once over all hosts; the fetcher bounds them for one host."""
 _NOT_JUDGED_REASONS = {
     IssueCode.ROBOTS_DISALLOWED: NotJudged.ROBOTS,
+    IssueCode.ROBOTS_UNREACHABLE: NotJudged.ROBOTS,
     IssueCode.BLOCKED_BY_SITE: NotJudged.PROTECTION,
     IssueCode.RETRY_LATER: NotJudged.ASKED_TO_WAIT,
     IssueCode.HOST_REFUSES: NotJudged.ASKED_TO_WAIT,
@@ -145,7 +146,7 @@ async def visit_pages(
     client = make_client(fetcher, network.user_agent, options=network)
     for name in trusted:
         client.trust(name)
-    rules = RobotsCache(fetcher, network.user_agent, robots, respect=respect_robots)
+    rules = RobotsCache(client, network.user_agent, robots, respect=respect_robots)
     breaker = HostBreaker(network, by_document=True)
     until = asyncio.get_running_loop().time() + seconds
     pages = PageClient(client, rules, breaker, until)

@@ -353,6 +353,21 @@ def test_unknown_is_exit_code_3() -> None:
     assert (done.returncode, "unknown" in done.stdout) == (3, True)
 
 
+def test_a_url_of_another_site_is_not_listed() -> None:
+    """It is said that its host is another one, with exit code 1."""
+    done = run("why", "https://other.example/", "--in", FOLDER)
+    assert done.returncode == 1
+    assert "its host differs from https://www.example.org/" in done.stdout
+
+
+def test_a_site_that_is_not_there_is_unknown() -> None:
+    """Nobody forbids a page whose robots.txt cannot be read."""
+    done = run("why", "https://nowhere.invalid/page")
+    assert (done.returncode, "unknown" in done.stdout) == (3, True)
+    said = "robots.txt could not be read, so the page was not requested"
+    assert said in done.stdout
+
+
 def test_a_list_is_read_and_answered_in_lines_of_json(tmp_path: Path) -> None:
     """Lines that are no URL are answered, too."""
     file = tmp_path / "urls.txt"
@@ -367,6 +382,11 @@ def test_a_list_is_read_and_answered_in_lines_of_json(tmp_path: Path) -> None:
     [
         ((), "no URL was given: name one, or a list of URLs with -i FILE"),
         (("/page",), "'/page' is not an http(s) URL: write https://example.org/page"),
+        (("nonsense",), "'nonsense' is not an http(s) URL: write https://"),
+        (("mailto:a@a.example",), "is not an http(s) URL: write https://"),
+        (("ftp://a.example/",), "is not an http(s) URL: write https://"),
+        (("http://",), "'http://' is not an http(s) URL: write https://"),
+        (("",), "'' is not an http(s) URL: write https://"),
         ((LISTED, "--in", "nix/"), "--in: 'nix/' is neither"),
         ((LISTED, "--undated", "drop"), "--undated requires"),
         (("-i", "missing.txt"), "missing.txt"),

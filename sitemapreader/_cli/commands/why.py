@@ -25,7 +25,7 @@ from sitemapreader._many.sources import (
     open_pieces,
 )
 from sitemapreader._presence import Verdict, iterate_explanation, why
-from sitemapreader._types.urls import has_web_scheme
+from sitemapreader._types.urls import has_web_scheme, host_of
 from sitemapreader.changes import State
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def run_why(arguments: argparse.Namespace) -> int:
     """Explain each URL and return the exit code: 0 listed, 1 not listed, 3 unknown."""
     keywords = _make_keywords(arguments)
     for url in arguments.urls:
-        if not has_web_scheme(url):
+        if not (has_web_scheme(url) and host_of(url)):
             raise UsageError(
                 f"{url!r} is not an http(s) URL: write https://example.org/page"
             )

@@ -1,0 +1,89 @@
+"""`--map-host` with all kinds of sources: sites, lists, files, folders, single pages."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from aiohttp import web
+
+from tests.support.commands import run, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LIVE = "https://www.acme.example"
+URLS = [f"{LIVE}/{number}" for number in range(3)]
+SITEMAP = "".join(f"<url><loc>{url}</loc></url>" for url in URLS)
+XMLNS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+PAGE = "<html><head><title>{0}</title></head><body>Of number {0} nobody knows.</body></html>"
+
+
+async def answer(request: web.Request) -> web.StreamResponse:
+    """Answer for a staging site whose second page is missing."""
+    if request.path == "/robots.txt":
+        return web.Response(text=f"Sitemap: {LIVE}/map.xml")
+    if request.path == "/map.xml":
+        return web.Response(text=f"<urlset {XMLNS}>{SITEMAP}</urlset>")
+    if request.path in ("/0", "/2"):
+        text = PAGE.format(request.path)
+        return web.Response(text=text, content_type="text/html")
+    raise web.HTTPNotFound
+
+
+@contextmanager
+def staging() -> Iterator[list[str]]:
+    with serving(answer) as (url,):
+        yield ["--map-host", f"{LIVE}={url.rstrip('/')}"]
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The kinds of sources that have the same URLs."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "five.txt").write_text("\n".join(URLS))
+    (tmp_path / "map.xml").write_text(f"<urlset {XMLNS}>{SITEMAP}</urlset>")
+    (tmp_path / "public").mkdir()
+    (tmp_path / "public" / "sitemap.xml").write_text(
+        f"<urlset {XMLNS}>{SITEMAP}</urlset>"
+    )
+    return {"list": "five.txt", "file": "map.xml", "folder": "public", "site": LIVE}
+
+
+@pytest.mark.parametrize("kind", ["list", "file", "folder", "site"])
+def test_the_urls_of_a_source(places: dict[str, str], kind: str) -> None:
+    """They are printed; a file requests nothing, so nothing of it is mapped."""
+    with staging() as mapped:
+        done = run(places[kind], "-q", *mapped)
+        tree = run("tree", "public" if kind == "file" else LIVE, "-q", *mapped)
+    assert (done.returncode, done.stdout.split()) == (0, URLS)
+    assert tree.returncode == 0
+
+
+@pytest.mark.parametrize("kind", ["list", "file", "folder", "site"])
+def test_the_pages_of_a_source_are_judged(places: dict[str, str], kind: str) -> None:
+    """An audit visits them on the host that stands for theirs."""
+    with staging() as mapped:
+        words = ("--pages", "all", "--json", "-q", "--fail-on", "never")
+        done = run("audit", places[kind], *words, *mapped)
+    assert done.returncode == 0, done.stderr
+    found = {
+        each["rule"]["code"]: each["count"]
+        for each in json.loads(done.stdout)["findings"]
+    }
+    assert found["page-not-found"] == 1
+
+
+def test_why_a_page_of_a_staging_site_is_missing(places: dict[str, str]) -> None:
+    """A single page, and its robots.txt, are requested there as well."""
+    with staging() as mapped:
+        listed = run("why", URLS[0], *mapped)
+        missing = run("why", f"{LIVE}/9", "--in", LIVE, *mapped)
+        inside = run("why", URLS[1], "--in", places["list"], *mapped)
+    assert (listed.returncode, missing.returncode, inside.returncode) == (0, 1, 0)
+    assert f"listed by {LIVE}/map.xml, record 1" in listed.stdout
+    assert "robots.txt" not in listed.stdout
+    assert "the page returns 404" in missing.stdout
