@@ -47,16 +47,18 @@ asyncio.run(main())
 
 WORKER = """
 import asyncio, resource, sys, time
-from sitemapreader import FetchOptions, Limits, walk
+from sitemapreader import Changes, FetchOptions, Limits, walk
 
 async def main(url, *options):
-    arguments = {"changes": True} if "changes" in options else {}
+    state = None
     for option in options:
         if option.startswith("state="):
-            arguments["state"] = option[6:]
+            state = option[6:]
+    if "changes" in options:
+        state = Changes(state)
     limits, choices = Limits(walk_bytes=10**12), FetchOptions(per_host=8)
     count, start = 0, time.perf_counter()
-    async with walk(sitemaps=[url], limits=limits, options=choices, **arguments) as entries:
+    async with walk(sitemaps=[url], limits=limits, options=choices, state=state) as entries:
         async for batch in entries.batches():
             count += len(batch)
     seconds = time.perf_counter() - start

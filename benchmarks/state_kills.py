@@ -23,12 +23,13 @@ from state import serve, write_child, write_small_site
 WORKER = """
 import asyncio, os, signal, sys, threading, time
 from datetime import timedelta
-from sitemapreader import FetchOptions, State, walk
+from sitemapreader import Changes, State, walk
 
 async def main(url, db, out, seconds, changes):
     state = State(db, confirm_after=timedelta(0))
-    options = {"changes": True} if changes == "True" else {}
-    async with walk(sitemaps=[url], state=state, **options) as entries:
+    if changes == "True":
+        state = Changes(state)
+    async with walk(sitemaps=[url], state=state) as entries:
         kill = threading.Timer(float(seconds), os.kill, (os.getpid(), signal.SIGKILL))
         kill.daemon = True
         begin = time.monotonic()
