@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from sitemapreader._read.reader import SitemapReader
     from sitemapreader._walk.context import Budget, LoopShare, WalkContext
-    from sitemapreader.fetch.client import Opening, Response
+    from sitemapreader.fetch.client import RequestOptions, Response
     from sitemapreader.fetch.urls import CheckRedirect
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ _HELD_UP_SECONDS = 0.5
 
 @asynccontextmanager
 async def open_document(
-    context: WalkContext, url: str, **how: Unpack[Opening]
+    context: WalkContext, url: str, **how: Unpack[RequestOptions]
 ) -> AsyncIterator[Response]:
     """Open a URL, and tell the walk's host breaker whether it worked.
 

@@ -1,6 +1,7 @@
-"""Responses: the bounds of their bodies, in bytes and time; and which failures may pass."""
+"""Responses: the limits of their bodies, in bytes and time, and failures worth a retry."""
 
-# Time-outs of the client are not enough: one byte now and then satisfies every one for silence.
+# The timeouts of the client are not enough, because they only end silence: a server could send one
+# byte now and then.
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.fetch.client import Response
     from sitemapreader.fetch.hosts import Slot
-    from sitemapreader.fetch.session import Answer
+    from sitemapreader.fetch.session import CheckedResponse
     from sitemapreader.fetch.urls import RedirectChain
 
 T = TypeVar("T")
@@ -31,21 +32,22 @@ T = TypeVar("T")
 _PIECES_OF_A_STEP = 8
 """Pieces that are inflated between two pauses; each has 128 KiB at most."""
 _TICKS = 4
-_MOST_TICK_SECONDS = 1.0
+_MAX_TICK_SECONDS = 1.0
 
 
 class _WaitTimer:
-    """The time of one wait, which ends the wait when it is over.
+    """Timer that ends one wait when its time is over.
 
-    It is measured in ticks. A tick that comes much too late shows that this process was stopped, or
-    its event loop blocked: then it counts half. What has arrived meanwhile is read before the next.
+    The time is measured in ticks. A tick that comes much too late shows that this process was
+    stopped, or its event loop blocked; it counts half. Bytes that have arrived in between are read
+    before the next tick.
     """
 
     def __init__(self, seconds: float, timeout: asyncio.Timeout) -> None:
         self._seconds = seconds
         self._timeout = timeout
         self._loop = asyncio.get_running_loop()
-        self._tick_seconds = min(seconds / _TICKS, _MOST_TICK_SECONDS)
+        self._tick_seconds = min(seconds / _TICKS, _MAX_TICK_SECONDS)
         self._counted = 0.0
         self._ticked_at = time.monotonic()
         self._next = self._loop.call_later(self._tick_seconds, self._tick)
@@ -74,14 +76,14 @@ class _WaitTimer:
 
 @attrs.define
 class DeadlineClock:
-    """The time that servers have for one document; it runs only during waits for them.
+    """Clock of the time that servers have for one document; it runs only during waits for them.
 
-    Neither pauses between requests count, nor the time that a reader takes, nor time in which this
-    process was stopped.
+    Pauses between requests, the time that a reader takes, and time in which this process was
+    stopped do not count.
 
     Attributes:
-        waited: how long it has run.
-        tried_at: how long it had, when the last try began.
+        waited: the seconds that it has run.
+        tried_at: the seconds that it had run when the last try began.
     """
 
     _total_seconds: float
@@ -99,7 +101,7 @@ class DeadlineClock:
         seconds: float,
         make_error: Callable[[str], FetchError],
     ) -> T:
-        """Wait for `work` at most `seconds`, within the total; else raise an error."""
+        """Wait for `work` at most `seconds`, within the total; raise an error after that."""
         seconds = max(0.0, min(seconds, self._total_seconds - self.waited))
         try:
             async with asyncio.timeout(None) as timeout:
@@ -110,7 +112,7 @@ class DeadlineClock:
                     self.waited += timer.stop()
         except TimeoutError as error:
             fault = error
-        # aiohttp's or the system's own words have more detail
+        # the message of aiohttp or of the system has more detail
         raise make_error(str(fault) or f"nothing for {seconds:.3g} s") from fault
 
 
@@ -122,39 +124,39 @@ class HttpResponse:
         headers: by lower-case name; several of one name are joined by a comma, those of
             X-Robots-Tag and Set-Cookie by a line feed.
         issues: repairs of URLs on the way here (`userinfo-removed`), and, at the latest at the end
-            of the body, what the server sent besides (`surplus-bytes`).
-        is_permanent: whether all redirects on the way were permanent (301, 308).
+            of the body, unsolicited bytes of the server (`surplus-bytes`).
+        is_permanent: True if all redirects on the way were permanent (301, 308).
         tries: the number of attempts, redirects not counted.
-        bytes_around: the bytes that have come around the body: interim responses, sizes and
+        bytes_around: the bytes that have arrived around the body: interim responses, sizes and
             extensions of chunks, trailers. They count for `Limits.raw_bytes`.
-        address: the one that was connected to; "" behind a proxy.
+        address: the address that was connected to; "" behind a proxy.
     """
 
-    _answer: Answer
+    _checked: CheckedResponse
     _chain: RedirectChain
     _slot: Slot
     _clock: DeadlineClock
     _options: FetchOptions
-    _left: int
+    _remaining_bytes: int
     tries: int = 1
     _failure: FetchError | None = attrs.field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
-        answer = self._answer
+        checked = self._checked
         chain = self._chain
         self.url = str(chain.name)
-        self.status = answer.status
-        self.headers = answer.fields
-        self.issues, self.redirects = chain.issues, tuple(chain.redirects)
+        self.status = checked.status
+        self.headers = checked.joined_headers
+        self.issues = chain.issues
+        self.redirects = tuple(chain.redirects)
         self.is_permanent = chain.is_permanent
-        if answer.route.answers is None:
-            self.address = ""
-        else:
-            self.address = answer.address
+        self.address = ""
+        if checked.route.addresses is not None:
+            self.address = checked.address
         self._waited_before = self._clock.waited
         self._received = 0
         self._bytes_around = 0
-        self._note_surplus()
+        self._note_trailing_data()
         self._slot.pause()
 
     @property
@@ -164,14 +166,14 @@ class HttpResponse:
 
     @property
     def bytes_around(self) -> int:
-        """The bytes that have come around the body."""
-        return self._answer.around.count
+        """The bytes that have arrived around the body."""
+        return self._checked.around.count
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives, never decompressed; iterate once only.
 
         Raises:
-            FetchError: the body broke off; everything that had arrived was yielded before.
+            FetchError: the body broke off; all bytes that had arrived were yielded before.
         """
         while True:
             self._slot.resume()
@@ -179,7 +181,7 @@ class HttpResponse:
                 piece = await self._next_piece()
             finally:
                 self._slot.pause()
-                self._note_surplus()
+                self._note_trailing_data()
             if not piece:
                 break
             yield piece
@@ -188,60 +190,61 @@ class HttpResponse:
     async def aclose(self) -> None:
         """Release the slot and the connection; leaving `open` does so too."""
         self._slot.release()
-        self._answer.close()
+        self._checked.close()
 
     async def _next_piece(self) -> bytes:
-        """Return the next bytes, b"" at the end; a failure comes after all that arrived."""
-        # a small body is there with its headers
-        while not (piece := self._answer.take_buffered()):
+        """Return the next bytes, b"" at the end; raise a failure after all arrived bytes."""
+        # a small body has arrived with its headers
+        while not (piece := self._checked.take_buffered()):
             if self._failure is not None:
                 raise self._failure
-            reading = self._answer.read_piece()
-            if self._answer.is_complete():
+            reading = self._checked.read_piece()
+            if self._checked.is_complete():
                 return await reading
+            seconds = self._options.idle_seconds
             try:
-                seconds = self._options.idle_seconds
-                return self._measure(
-                    await self._clock.wait(reading, seconds, self._time_out)
-                )
+                piece = await self._clock.wait(reading, seconds, self._time_out)
+                return self._measure(piece)
             except FetchError as error:
                 self._failure = error
-                self._answer.close()  # so that nothing more arrives
+                self._checked.close()  # so that no more bytes arrive
         return self._measure(piece)
 
     def _time_out(self, _: str) -> FetchError:
-        return self._make_failure(
-            IssueCode.TIMEOUT if self._clock.is_over else IssueCode.STALLED
-        )
+        if self._clock.is_over:
+            return self._make_failure(IssueCode.TIMEOUT)
+        return self._make_failure(IssueCode.STALLED)
 
     def _measure(self, piece: bytes) -> bytes:
         """Count the bytes and cut them at the limit; the next call raises the error."""
         self._received += len(piece)
         around = self.bytes_around
-        self._left = max(0, self._left - (around - self._bytes_around))
+        remaining = self._remaining_bytes - (around - self._bytes_around)
+        self._remaining_bytes = max(0, remaining)
         self._bytes_around = around
-        if len(piece) > self._left:
+        if len(piece) > self._remaining_bytes:
             self._failure = self._failure or self._make_failure(IssueCode.TOO_LARGE)
-            piece = piece[: self._left]
+            piece = piece[: self._remaining_bytes]
             if not piece:
                 raise self._failure
-        elif self._is_too_slow() and not self._answer.is_complete():
+        elif self._is_too_slow() and not self._checked.is_complete():
             self._failure = self._failure or self._make_failure(IssueCode.TOO_SLOW)
-            self._left = len(piece)  # nothing more is taken
-        self._left -= len(piece)
+            self._remaining_bytes = len(piece)  # no more bytes are accepted
+        self._remaining_bytes -= len(piece)
         return piece
 
     def _is_too_slow(self) -> bool:
         waited = self._clock.waited - self._waited_before
-        needed = waited * self._options.min_bytes_per_second
-        return waited > self._options.slow_grace_seconds and self._received < needed
+        if waited <= self._options.slow_grace_seconds:
+            return False
+        return self._received < waited * self._options.min_bytes_per_second
 
     def _make_failure(self, code: IssueCode) -> FetchError:
         return FetchError(code, self.url, f"after {self._received} bytes")
 
-    def _note_surplus(self) -> None:
-        is_told = any(each.code is IssueCode.SURPLUS_BYTES for each in self.issues)
-        if self._answer.has_surplus and not is_told:
+    def _note_trailing_data(self) -> None:
+        codes = [issue.code for issue in self.issues]
+        if self._checked.has_trailing_data and IssueCode.SURPLUS_BYTES not in codes:
             self.issues.append(make_issue(IssueCode.SURPLUS_BYTES, url=self.url))
 
 
@@ -250,7 +253,7 @@ async def fill_in_steps(
 ) -> bool:
     """Append pieces of a body, with pauses; return whether there is room for more.
 
-    A chunk that is compressed several times may take a second, and come to nothing.
+    A chunk that is compressed several times may take a second, and have no output.
     """
     for number, piece in enumerate(pieces, 1):
         data += piece
@@ -271,11 +274,11 @@ async def read_body(response: Response, max_bytes: int, *, cut: bool = False) ->
 
     Args:
         response: of an open URL.
-        max_bytes: how many it may decompress to.
+        max_bytes: largest size of the decompressed body.
         cut: return the beginning of a longer body, with one byte more than `max_bytes`.
 
     Raises:
-        FetchError: the body breaks off, is damaged, or too long without `cut`.
+        FetchError: the body breaks off, is damaged, or is too long without `cut`.
     """
     body = bytearray()
     decompressor = Decompressor(Limits(), [], codings=read_codings(response.headers))
@@ -292,11 +295,11 @@ async def read_body(response: Response, max_bytes: int, *, cut: bool = False) ->
     return bytes(body[: max_bytes + 1])
 
 
-# -- another try
+# -- retries
 
 
 def may_pass(error: FetchError) -> bool:
-    """Return whether another try may help.
+    """Return whether a retry may help.
 
     Failures of the connection and of the server pass; a refusal of the request does not.
     """
@@ -305,5 +308,5 @@ def may_pass(error: FetchError) -> bool:
         return status in RETRY_AFTER_STATUSES or 500 <= status < 600
     if error.code is IssueCode.DNS:
         return getattr(error.__cause__, "errno", None) == socket.EAI_AGAIN
-    # Not TIMEOUT: it has cost its time, and an overloaded server has no use for more requests.
+    # Not TIMEOUT, because it has used up its time, and retries would overload the server more.
     return error.code is IssueCode.CONNECT

@@ -1,7 +1,7 @@
 """Fetchers, responses, the clients by which walks use fetchers, and their trust."""
 
 # mypy: disable-error-code="type-abstract"
-# A protocol stands for its type here, and nothing is made of it.
+# A protocol stands for its type here, and is never instantiated.
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _ROBOTS_LIMITS = Limits()
 _OPTIONS = FetchOptions()
-"""The defaults, made once: their checks take a tenth of the walk over a tiny site."""
+"""The defaults, made once, because their checks take a tenth of the walk over a tiny site."""
 
 
 class Response(Protocol):
@@ -48,7 +48,7 @@ class Response(Protocol):
 
     @property
     def status(self) -> int:
-        """The HTTP status. Any but a success is a failure, as if `Fetcher.open` had raised."""
+        """The HTTP status. Every status but a success is a failure, as if `open` had raised."""
         ...
 
     @property
@@ -57,7 +57,7 @@ class Response(Protocol):
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the body as it arrives, not decompressed; raise FetchError if it is cut."""
+        """Yield the body as it arrives, not decompressed; raise FetchError if it is truncated."""
         ...
 
 
@@ -76,34 +76,35 @@ class Fetcher(Protocol):
         ...
 
 
-class Opening(TypedDict, total=False):
-    """The way in which a walk opens a URL."""
+class RequestOptions(TypedDict, total=False):
+    """The options of one request of a walk."""
 
     headers: Mapping[str, str] | None
-    """Are added to the request."""
+    """Headers that are added to the request."""
     check_redirect: CheckRedirect | None
     """Check that is called before a redirect is followed."""
     breaker: HostBreaker | None
-    """Counts failures of the host."""
+    """Counter of the failures of the host."""
     max_redirects: int | None
-    """Maximum of redirects; `None` for the fetcher's option."""
+    """Maximum number of redirects; `None` for the fetcher's option."""
     error_pages: frozenset[int]
-    """Statuses whose page is given to the caller, and not raised as an error."""
+    """Statuses whose page is returned to the caller instead of an error."""
 
 
 class Client:
-    """A fetcher as one walk uses it; one of a caller's own needs nothing but `open`."""
+    """The use of a fetcher by one walk; a fetcher of the caller needs only `open`."""
 
     def __init__(
         self, fetcher: Fetcher, user_agent: str, options: FetchOptions = _OPTIONS
     ) -> None:
         self._fetcher = fetcher
         self._options = options
-        named = find_hook(fetcher, HasName)
-        self.user_agent: str = user_agent if named is None else named.user_agent
+        self.user_agent = user_agent
+        if (named := find_hook(fetcher, HasName)) is not None:
+            self.user_agent = named.user_agent
 
     def is_allowed(self, url: str) -> bool:
-        """Return whether the caller lets requests go to the host of a URL, public or not."""
+        """Return whether the caller allows requests to the host of a URL, public or not."""
         del url
         return False
 
@@ -113,7 +114,7 @@ class Client:
             fetcher.trust(url)
 
     def end_trust(self) -> None:
-        """End the trust of this walk: requests outside of it have no part in it any more."""
+        """End the trust of this walk, which requests outside of it have shared."""
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         """Wait `seconds` between two requests to the host of a URL."""
@@ -121,34 +122,34 @@ class Client:
             fetcher.set_crawl_delay(host_url, seconds)
 
     def open(
-        self, url: str, **how: Unpack[Opening]
+        self, url: str, **request_options: Unpack[RequestOptions]
     ) -> AbstractAsyncContextManager[Response]:
-        """Request a URL, with headers only if there are some.
+        """Request a URL; pass headers to the fetcher only if there are some.
 
-        Entering raises FetchError for a status that is no success, whoever fetched it, and for an
+        Entering raises FetchError for a status that is not a success, with any fetcher, and for an
         error of the operating system.
         """
-        return self._open(url, how)
+        return self._open(url, request_options)
 
     @asynccontextmanager
-    async def _open(self, url: str, how: Opening) -> AsyncIterator[Response]:
-        headers = how.get("headers") or {}
+    async def _open(
+        self, url: str, request_options: RequestOptions
+    ) -> AsyncIterator[Response]:
+        headers = request_options.get("headers") or {}
         async with AsyncExitStack() as stack:
             try:
                 if headers:
-                    opener = self._fetcher.open(url, headers=headers)
+                    opening = self._fetcher.open(url, headers=headers)
                 else:
-                    opener = None
-                response = await stack.enter_async_context(
-                    opener or self._fetcher.open(url)
-                )
-            except OSError as error:  # TimeoutError and ConnectionError are such
-                said = str(error) or type(error).__name__
-                raise FetchError(IssueCode.CONNECT, url, said) from error
+                    opening = self._fetcher.open(url)
+                response = await stack.enter_async_context(opening)
+            except OSError as error:  # also TimeoutError and ConnectionError
+                detail = str(error) or type(error).__name__
+                raise FetchError(IssueCode.CONNECT, url, detail) from error
             status = response.status
-            is_expected = status in how.get("error_pages", ()) or (
-                status == 304 and is_conditional(headers)
-            )
+            is_expected = status in request_options.get("error_pages", ())
+            if status == 304 and is_conditional(headers):
+                is_expected = True
             if not (is_success(status) or is_expected):
                 raise make_refusal(
                     status, response.headers, response.url, self._options
@@ -157,7 +158,7 @@ class Client:
 
 
 class MakesClients(ABC):
-    """A fetcher that each walk uses by a client of its own; derive from this class."""
+    """A fetcher that makes a client for each walk; derive from this class."""
 
     # Not a protocol: many fetchers keep an HTTP client in an attribute named `client`.
 
@@ -172,12 +173,12 @@ def make_client(
     hosts: HostMap | None = None,
     options: FetchOptions = _OPTIONS,
 ) -> Client:
-    """Return a fetcher as one walk uses it; `user_agent` is its name if it has none.
+    """Return the client of one walk; `user_agent` is the name of a fetcher without one.
 
     A fetcher of files (`is_local`) requests no host, so none of its hosts is mapped.
 
     Raises:
-        TypeError: there are mapped hosts, and the fetcher is none of ours.
+        TypeError: there are mapped hosts, and the fetcher cannot map hosts.
     """
     if isinstance(fetcher, MakesClients):
         if hosts:
@@ -193,67 +194,70 @@ def make_client(
 def find_settings(
     fetcher: object, limits: Limits | None, options: FetchOptions | None
 ) -> tuple[Limits, FetchOptions]:
-    """Return the limits and options of a walk: its fetcher's, if that has some."""
-    is_class = isinstance(fetcher, type)
-    if fetcher is not None and (
-        is_class or not callable(getattr(fetcher, "open", None))
-    ):
-        kind = fetcher if is_class else type(fetcher)
+    """Return the limits and options of a walk, from its fetcher if it has some."""
+    fetcher_type = type(fetcher)
+    can_open = fetcher is None or callable(getattr(fetcher, "open", None))
+    if isinstance(fetcher, type):
+        fetcher_type = fetcher
+        can_open = False
+    if not can_open:
         raise TypeError(
-            f"fetcher must be an object with the method `open` of `Fetcher`, got {kind}: write "
-            "fetcher=HttpFetcher(options), or wrap another client in an object with `open`"
+            "fetcher must be an object with the method `open` of `Fetcher`, got "
+            f"{fetcher_type}: write fetcher=HttpFetcher(options), or wrap another client "
+            "in an object with `open`"
         )
-    own = find_hook(fetcher, HasSettings)
-    if own is None:
+    settings = find_hook(fetcher, HasSettings)
+    if settings is None:
         return limits or _ROBOTS_LIMITS, options or _OPTIONS
     if options is not None:
         raise TypeError(
             "`options` cannot be combined with this fetcher, which has its own: "
             "write fetcher=HttpFetcher(options=...)"
         )
-    return limits or own.limits, own.options
+    return limits or settings.limits, settings.options
 
 
-# -- where clients may go
+# -- the allowed addresses of clients
 
 
 class Trust:
     """The addresses that a client may connect to: public, allowed, or named by its caller.
 
-    What was named are origins, their ports, and hosts, which need not be public. A host may be
-    private if its first address was private.
+    A caller names origins, their ports, and hosts, which need not be public. A host may be private
+    if its first address was private.
     """
 
-    # A crawler requests URLs that strangers wrote, from a place that may reach more than strangers
-    # can (a metadata service, a router, a database on loopback). A check of names does not protect:
-    # names resolve to whatever their owner likes, and literal addresses never see a resolver. So
-    # literals are checked before each request, and names by the addresses that they have then:
-    # aiohttp is given these, and resolves nothing itself.
-    # A trusted host whose first address was public stays public: else it could be rebound to a
-    # private address later.
+    # SECURITY: a crawler requests URLs that strangers wrote, from a machine that may reach services
+    # that strangers cannot (a metadata service, a router, a database on loopback). A check of names
+    # does not protect, because their owner chooses the addresses, and literal addresses need no
+    # resolver. So literal addresses are checked before each request, and names by their addresses
+    # at this moment: aiohttp connects to these, and resolves nothing itself.
+    # A trusted host whose first address was public must stay public. Otherwise its owner could
+    # rebind it to a private address later.
 
     def __init__(
         self, allow_networks: Iterable[str] = (), allow_ports: Iterable[int] = ()
     ) -> None:
         self.is_selective = False
-        """True if headers of the caller are meant for origins that were named only."""
+        """True if headers of the caller go only to origins that were named."""
         self.networks = tuple(map(_read_network, allow_networks))
         self.ports = {*WEB_PORTS, *allow_ports}
         self.logins: dict[str, str] = {}
         """Origin -> its userinfo."""
-        self.kinds: dict[str, bool | None] = {}
-        """Named host -> whether it is private; `None` before the first connection."""
+        self.is_private: dict[str, bool | None] = {}
+        """Named host -> True if it is private; `None` before the first connection."""
         self.others: WeakSet[Trust] | set[Trust] = WeakSet()
-        """Related trusts: in a walk, its fetcher's; in a fetcher, the ones of its present walks."""
+        """Related trusts: the fetcher's for a walk, or the ones of its walks for a fetcher."""
 
     def branch(self) -> Trust:
-        """Return the trust of a walk: its additions count here too, while it lives."""
-        walk = Trust()
-        walk.networks = self.networks
-        walk.others = {self}
-        self.others.add(walk)
-        walk.is_selective = self.is_selective = True
-        return walk
+        """Return the trust of a walk, whose additions also count here while the walk runs."""
+        self.is_selective = True
+        trust = Trust()
+        trust.is_selective = True
+        trust.networks = self.networks
+        trust.others = {self}
+        self.others.add(trust)
+        return trust
 
     def end(self) -> None:
         """End the trust of a walk."""
@@ -261,11 +265,11 @@ class Trust:
             trust.others.discard(self)
 
     def add(self, text: str) -> None:
-        """Trust the host and the port of a URL; its origin is sent the userinfo."""
+        """Trust the host and the port of a URL; its userinfo is sent to its origin."""
         self.is_selective = True
-        with suppress(FetchError):  # `open` reports why
+        with suppress(FetchError):  # `open` raises the same error
             url = parse_request_url(text)
-            self.kinds.setdefault(url.host, None)
+            self.is_private.setdefault(url.host, None)
             self.ports.add(url.port)
             self.logins[url.origin] = url.userinfo or self.logins.get(url.origin, "")
 
@@ -275,11 +279,10 @@ class Trust:
 
     def names(self, host: str) -> bool:
         """Return whether a host was named, or is a literal address that is allowed."""
-        found = read_address(host)
-        is_named = any(host in trust.kinds for trust in self._all)
-        return is_named or (
-            found is not None and self._is_listed(host.strip("[]"), found)
-        )
+        if any(host in trust.is_private for trust in self._all):
+            return True
+        address = read_address(host)
+        return address is not None and self._is_listed(host.strip("[]"), address)
 
     def has_origin(self, origin: str) -> bool:
         """Return whether a URL of this origin was named."""
@@ -287,7 +290,10 @@ class Trust:
 
     def find_login(self, origin: str) -> str:
         """Return the userinfo that was named with an origin, or ""."""
-        return next(filter(None, (trust.logins.get(origin) for trust in self._all)), "")
+        for trust in self._all:
+            if login := trust.logins.get(origin):
+                return login
+        return ""
 
     def check(self, url: RequestUrl) -> None:
         """Raise FetchError for a port, or an address without a name, that is not allowed."""
@@ -297,22 +303,26 @@ class Trust:
         if literal is not None and not self.allows(url.host, literal):
             raise FetchError(IssueCode.BLOCKED_ADDRESS, str(url), literal)
 
-    def allows(self, host: str, address: str) -> bool:
-        """Return whether `address` is allowed for `host`; record a named host's kind."""
-        found = read_address(address)
-        if found is None:
+    def allows(self, host: str, text: str) -> bool:
+        """Return whether a host may have an address; note if a named host is private."""
+        address = read_address(text)
+        if address is None:
             return False
-        private = not is_public(found)
-        allowed = False
+        is_private = not is_public(address)
+        is_allowed = not is_private
         for trust in self._all:  # each of them must see the address
-            if trust.kinds.get(host, private) is None:
-                trust.kinds[host] = private
-            allowed = allowed or bool(trust.kinds.get(host))
-        return not private or allowed or self._is_listed(address, found)
+            if trust.is_private.get(host, is_private) is None:
+                trust.is_private[host] = is_private
+            if trust.is_private.get(host):
+                is_allowed = True
+        return is_allowed or self._is_listed(text, address)
 
-    def _is_listed(self, address: str, found: IPv4Address | IPv6Address) -> bool:
-        written = ip_address(address.partition("%")[0])
-        return any(found in network or written in network for network in self.networks)
+    def _is_listed(self, text: str, address: IPv4Address | IPv6Address) -> bool:
+        """Return whether an address, or the one that embeds it, is in an allowed network."""
+        written = ip_address(text.partition("%")[0])
+        return any(
+            address in network or written in network for network in self.networks
+        )
 
 
 def _read_network(text: str) -> IPv4Network | IPv6Network:

@@ -1,9 +1,9 @@
-"""Connections: each gives one answer to one request, and nothing else counts."""
+"""Connections that reject all bytes beyond one response for each request."""
 
-# HTTP/1.1 numbers no answers: what comes first after a request is taken for its answer. aiohttp
-# hands out a kept connection on which something has arrived meanwhile (a second answer, the rest of
-# a body that was longer than stated, a 408), and the next document would have the wrong body, or
-# none. RFC 9112, section 6.3: such bytes are not an answer, and the connection is done for.
+# HTTP/1.1 does not number responses: the first bytes after a request are taken for its response.
+# aiohttp reuses a connection on which bytes have arrived in between (a second response, the end of
+# a body that was longer than stated, a 408), so the next document would get the wrong body or none.
+# RFC 9112, section 6.3: such bytes are not a response, and the connection must be closed.
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.urls import RequestUrl
 
 MAX_FIELD_BYTES = 65_536
-"""One header field: policies and links of real sites take 8 to 20 KiB."""
+"""Size of one header: policies and links of real sites take 8 to 20 KiB."""
 MAX_HEAD_BYTES = 262_144
-"""All headers of one request: of its answer, and of the interim responses (1xx) before it."""
+"""Size of all headers after one request: of its response and of interim responses (1xx)."""
 MAX_FIELDS = 1_000
 """Header fields of one response."""
 MAX_INTERIM_RESPONSES = 20
@@ -48,7 +48,7 @@ class BodyTooLongError(aiohttp.ClientPayloadError):
     """More bytes around a body than a whole body may have."""
 
 
-# A line feed ends the chunk before; llhttp too takes one without its carriage return.
+# A line feed ends the previous chunk; like llhttp, accept one without its carriage return.
 _CHUNK = re.compile(rb"\r?\n([0-9A-Fa-f]{1,15})[ \t]*+(?:;[^\r\n]*+)?\r?\n")
 _CHUNK_EXTENSION = re.compile(rb"\r?\n[0-9A-Fa-f]{1,15}[ \t]*+;(?=[^\r\n]*+\r?\Z)")
 _SMALL_CHUNK = rb"\r\n(?>%b)" % b"|".join(
@@ -57,88 +57,91 @@ _SMALL_CHUNK = rb"\r\n(?>%b)" % b"|".join(
 _SMALL_CHUNKS = re.compile(rb"(?:%b)++" % _SMALL_CHUNK, re.DOTALL)
 _ONE_SMALL_CHUNK = re.compile(_SMALL_CHUNK, re.DOTALL)
 _SMALL_HEAD_BYTES = 5
-"""Bytes of `\\r\\n1\\r\\n`, before the body of a small chunk."""
+"""Size of `\\r\\n1\\r\\n`, which precedes the body of a small chunk."""
 _LINE_END = re.compile(rb"\r?\n")
 _MAX_CHUNK_LINE = 4_096
-"""Bytes of the size of a chunk, with blanks but without extensions, before they count as broken."""
+"""Longest line with the size of a chunk, with blanks but without extensions."""
 
 
 class ChunkMerger:
-    """Join the chunks of a body that arrive together to one chunk (RFC 9112, section 7.1).
+    """Merger of the chunks of a body that arrive together (RFC 9112, section 7.1).
 
-    aiohttp takes several microseconds for each chunk, and a chunk may hold one byte. Extensions
-    are dropped. What is not written as the RFC says is passed on, and aiohttp judges it.
+    aiohttp takes several microseconds for each chunk, and a chunk may hold one byte. Extensions are
+    removed. Bytes that break the rules of the RFC are passed on, and aiohttp decides about them.
 
     Attributes:
-        body_bytes: how many bytes of the body have come.
-        has_ended: whether the last chunk has come; then trailers follow.
+        body_bytes: the number of bytes of the body that have arrived.
+        has_ended: True if the last chunk has arrived; trailers follow it.
     """
 
     def __init__(self) -> None:
         self.body_bytes = 0
         self.has_ended = False
-        self._left = 0
-        """Number of bytes of the chunk that have not come."""
-        self._rest = b"\r\n"
-        """The beginning of a line; the first chunk stands behind none."""
+        self._missing_bytes = 0
+        """Number of bytes of the chunk that have not arrived."""
+        self._line_start = b"\r\n"
+        """The beginning of an unfinished line. The first chunk has no line end before it."""
         self._is_broken = False
 
     def merge(self, data: bytes) -> bytes:
-        """Return the bytes that aiohttp gets in place of the next ones."""
+        """Return the bytes that aiohttp gets in place of `data`."""
         if self.has_ended or self._is_broken:
             return data
         pieces = []
-        after = b""
-        data = self._rest + data
-        self._rest = b""
+        remainder = b""
+        data = self._line_start + data
+        self._line_start = b""
         position = 0
         while True:
-            if self._left:
-                piece = data[position : position + self._left]
+            if self._missing_bytes:
+                piece = data[position : position + self._missing_bytes]
                 pieces.append(piece)
-                self._left -= len(piece)
+                self._missing_bytes -= len(piece)
                 position += len(piece)
             if position == len(data):
                 break
-            # six times as fast as one by one
+            # all small chunks at once, which is six times as fast as one by one
             if small := _SMALL_CHUNKS.match(data, position):
                 chunks = _ONE_SMALL_CHUNK.findall(data, position, small.end())
-                pieces += [each[_SMALL_HEAD_BYTES:] for each in chunks]
+                pieces += [chunk[_SMALL_HEAD_BYTES:] for chunk in chunks]
                 position = small.end()
                 continue
-            chunk = _CHUNK.match(data, position)
-            if chunk is None:
-                after = self._keep_rest(data[position:])
+            head = _CHUNK.match(data, position)
+            if head is None:
+                remainder = self._keep_line_start(data[position:])
                 break
-            position = chunk.end()
-            self._left = int(chunk[1], 16)
-            if not self._left:
+            position = head.end()
+            self._missing_bytes = int(head[1], 16)
+            if not self._missing_bytes:
                 self.has_ended = True
-                after = b"0\r\n" + data[position:]
+                remainder = b"0\r\n" + data[position:]
                 break
         body = b"".join(pieces)
+        if not body:
+            return remainder
         self.body_bytes += len(body)
-        return (b"%x\r\n%b\r\n" % (len(body), body) if body else b"") + after
+        return b"%x\r\n%b\r\n%b" % (len(body), body, remainder)
 
-    def _keep_rest(self, rest: bytes) -> bytes:
-        """Keep the beginning of a line until its end comes; return the other bytes."""
-        if extension := _CHUNK_EXTENSION.match(rest):
-            self._rest = extension[0] + (b"\r" if rest.endswith(b"\r") else b"")
-        elif b"\n" in rest[2:] or len(rest) > _MAX_CHUNK_LINE:
-            self._is_broken = True
-            end = _LINE_END.match(rest)
-            # the body went on behind its chunk
-            if end:
-                return rest[end.end() :]
-            return b"?" + rest
-        else:
-            self._rest = rest
-        return b""
+    def _keep_line_start(self, line: bytes) -> bytes:
+        """Keep an unfinished line until its end arrives; return the bytes of a broken one."""
+        if extension := _CHUNK_EXTENSION.match(line):
+            self._line_start = extension[0]
+            if line.endswith(b"\r"):
+                self._line_start += b"\r"
+            return b""
+        if b"\n" not in line[2:] and len(line) <= _MAX_CHUNK_LINE:
+            self._line_start = line
+            return b""
+        self._is_broken = True
+        # without a line end, the body is longer than its chunk
+        if end := _LINE_END.match(line):
+            return line[end.end() :]
+        return b"?" + line
 
 
 @attrs.define(eq=False)
 class BytesAround:
-    """Counter of the bytes of one response besides its headers and its body.
+    """Counter of the bytes of one response outside its headers and its body.
 
     They are interim responses, sizes and extensions of chunks, and trailers.
     """
@@ -152,38 +155,38 @@ class Route:
 
     target: RequestUrl
     trust: Trust
-    answers: Sequence[ResolveResult] | None = None
-    """The addresses that are connected to, and no others; `None` for a proxy's."""
-    has_surplus: bool = False
-    """True if something had arrived on a connection that was kept for it."""
+    addresses: Sequence[ResolveResult] | None = None
+    """The addresses that may be connected to; `None` if a proxy resolves the name."""
+    has_trailing_data: bool = False
+    """True if unsolicited bytes had arrived on a kept connection."""
 
-    def allows(self, line: Connection) -> bool:
-        """Return whether a kept connection leads where the request may go."""
-        if self.answers is None or line.transport is None:
+    def allows(self, connection: Connection) -> bool:
+        """Return whether a kept connection leads to an allowed address."""
+        if self.addresses is None or connection.transport is None:
             return True
-        peer = line.transport.get_extra_info("peername")
-        return self.trust.allows(self.target.host, peer[0] if peer else "")
+        address, *_ = connection.transport.get_extra_info("peername") or ("",)
+        return self.trust.allows(self.target.host, address)
 
 
 async def _read_arrived() -> None:
-    """Let the event loop read the bytes that have arrived, which it does between turns."""
+    """Let the event loop read the bytes that have arrived, which it does between steps."""
     for _ in range(2):
         await asyncio.sleep(0)
 
 
-class OneAnswer(ResponseHandler):
-    """The protocol of a connection, which gives aiohttp's parser one answer a request.
+class SingleResponseProtocol(ResponseHandler):
+    """The protocol of a connection, which gives aiohttp's parser one response for each request.
 
     Attributes:
-        uses: how many requests were sent.
-        has_surplus: whether more has arrived than the answers to them.
-        around: the bytes around the body of the answer.
+        uses: the number of requests that were sent.
+        has_trailing_data: True if more bytes have arrived than the responses to them.
+        around: the bytes around the body of the response.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, max_bytes_around: int) -> None:
         super().__init__(loop)
         self.uses = 0
-        self.has_surplus = False
+        self.has_trailing_data = False
         self.around = BytesAround()
         self._max_bytes_around = max_bytes_around
         self._body: aiohttp.StreamReader | None = None
@@ -194,7 +197,7 @@ class OneAnswer(ResponseHandler):
         """The last bytes of a head that has not ended."""
         self._interim_responses = 0
 
-    def set_response_params(self, **how: Any) -> None:
+    def set_response_params(self, **parameters: Any) -> None:
         """Begin a request."""
         self.uses += 1
         self.around = BytesAround()
@@ -203,7 +206,7 @@ class OneAnswer(ResponseHandler):
         self._head_bytes = 0
         self._head_end = b""
         self._interim_responses = 0
-        super().set_response_params(**how)
+        super().set_response_params(**parameters)
 
     def data_received(self, data: bytes) -> None:
         """Pass the bytes of the response to the parser."""
@@ -214,11 +217,11 @@ class OneAnswer(ResponseHandler):
         if not data and self._body is None:
             return
         if data and self._body is not None and self._body.is_eof():
-            # aiohttp keeps apart what comes now, and the connection no longer
+            # Without a parser, aiohttp stores these bytes and does not reuse the connection.
             self._parser = None
             super().data_received(data)
-            # A server may say 408 to a connection that is idle for long: that is in order.
-            self.has_surplus = not _TIMED_OUT.match(self._tail)
+            # A server may send 408 on a connection that is idle for long, which is allowed.
+            self.has_trailing_data = not _TIMED_OUT.match(self._tail)
             return
         before = self.exception()
         if data and self._merger is not None:
@@ -229,33 +232,36 @@ class OneAnswer(ResponseHandler):
         if fault is before or fault is None or self._body is None:
             return
         if self._body.is_eof():
-            self.has_surplus = True  # what follows the body is no HTTP
-        else:  # aiohttp tells nobody: a read would wait for ever
-            is_of_body = isinstance(fault, aiohttp.ClientPayloadError)
-            if is_of_body:
-                told = fault
-            else:
-                told = aiohttp.ClientPayloadError(str(fault))
-            self._body.set_exception(told, fault)
+            self.has_trailing_data = True  # the bytes after the body are not HTTP
+            return
+        # aiohttp does not report this error to the body, whose reader would wait forever.
+        error = fault
+        if not isinstance(fault, aiohttp.ClientPayloadError):
+            error = aiohttp.ClientPayloadError(str(fault))
+        self._body.set_exception(error, fault)
 
     def _receive_heads(self, data: bytes) -> bytes:
-        """Pass the headers of the response to the parser; return the bytes behind them."""
-        # Heads apart from the body: the parser forgets an answer if anything after it is no HTTP.
+        """Pass the headers of the response to the parser; return the bytes after them."""
+        # The parser gets heads without the body, because it loses a response if the bytes that
+        # follow it are not HTTP.
         while data and self._body is None:
-            known = len(self._head_end)
             end = _END_OF_HEAD.search(self._head_end + data)
-            head = data[: end.end() - known] if end else data
+            if end is None:
+                head = data
+            else:
+                head = data[: end.end() - len(self._head_end)]
             data = data[len(head) :]
             self._head_bytes += len(head)
             if self._head_bytes > MAX_HEAD_BYTES:
-                said = f"headers of more than {MAX_HEAD_BYTES} bytes"
-                self._fail(HttpProcessingError(code=0, message=said))
+                problem = f"headers of more than {MAX_HEAD_BYTES} bytes"
+                self._fail(HttpProcessingError(code=0, message=problem))
                 return b""
-            if end:
-                self._head_end = b""
-            else:
+            if end is None:
                 self._head_end = (self._head_end + head)[-3:]
-            super().data_received(_merge_lengths(head) if end else head)
+            else:
+                self._head_end = b""
+                head = _merge_lengths(head)
+            super().data_received(head)
             if self.exception() is not None:
                 return b""
         return data
@@ -266,8 +272,8 @@ class OneAnswer(ResponseHandler):
         merged = merger.merge(data)
         self.around.count += len(data) - (merger.body_bytes - before)
         if self.around.count > self._max_bytes_around:
-            said = f"more than {self._max_bytes_around} bytes around the body"
-            self._fail(BodyTooLongError(said))
+            problem = f"more than {self._max_bytes_around} bytes around the body"
+            self._fail(BodyTooLongError(problem))
         elif merged:
             super().data_received(merged)
 
@@ -278,9 +284,9 @@ class OneAnswer(ResponseHandler):
         self.set_exception(fault)
 
     def feed_data(self, data: Any, size: int = 0) -> None:
-        """Take a message from the parser: the response, or one before it (1xx)."""
+        """Accept a message of the parser: the response, or an interim response (1xx)."""
         if self._body is not None:
-            self.has_surplus = True
+            self.has_trailing_data = True
             self.force_close()
             return
         message, body = data
@@ -288,8 +294,8 @@ class OneAnswer(ResponseHandler):
             self._interim_responses += 1
             self.around.count = self._head_bytes
             if self._interim_responses > MAX_INTERIM_RESPONSES:
-                said = f"more than {MAX_INTERIM_RESPONSES} interim responses"
-                self._fail(HttpProcessingError(code=0, message=said))
+                problem = f"more than {MAX_INTERIM_RESPONSES} interim responses"
+                self._fail(HttpProcessingError(code=0, message=problem))
             return
         self._body = body
         if message.chunked and not body.is_eof():
@@ -297,16 +303,16 @@ class OneAnswer(ResponseHandler):
         super().feed_data(data, size)
 
     async def read(self) -> Any:
-        """Return the response when all bytes that arrived with it were read."""
-        answer = await super().read()
-        if self.uses > 1:  # it may be one of two
+        """Return the response when all bytes that arrived with it have been read."""
+        message = await super().read()
+        if self.uses > 1:  # there may be two responses
             await _read_arrived()
-        return answer
+        return message
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Pass the cause to a body that was cut."""
-        # aiohttp takes a reset for the end of a body that nothing else ends, and half a line of a
-        # text sitemap would become a URL.
+        """Pass the cause to a truncated body."""
+        # aiohttp takes a reset for the end of a body without a length, and half a line of a text
+        # sitemap would become a URL.
         if exc is not None and self._body is not None and not self._body.is_eof():
             self._body.set_exception(aiohttp.ClientPayloadError(str(exc)), exc)
         super().connection_lost(exc)
@@ -320,29 +326,34 @@ def _merge_lengths(head: bytes) -> bytes:
     ]
     if len(values) == 1 or len(set(values)) > 1:
         return head
-    status, rest = _LENGTH_HEADER.sub(b"", head).split(b"\n", 1)
-    return b"%b\nContent-Length: %b\r\n%b" % (status, values[0], rest)
+    status, others = _LENGTH_HEADER.sub(b"", head).split(b"\n", 1)
+    return b"%b\nContent-Length: %b\r\n%b" % (status, values[0], others)
 
 
-class CleanConnector(aiohttp.TCPConnector):
-    """A connector that connects where the `Route` of a request leads.
+class StrictConnector(aiohttp.TCPConnector):
+    """A connector that connects only to addresses of the `Route` of a request.
 
-    It hands out a kept connection only if that leads there too, and nothing has arrived on it.
+    It reuses a connection only if that leads to such an address, and no bytes have arrived on it.
     """
 
-    def __init__(self, max_bytes_around: int, **how: Any) -> None:
-        super().__init__(**how)
-        factory = partial(OneAnswer, loop=self._loop, max_bytes_around=max_bytes_around)
+    def __init__(self, max_bytes_around: int, **options: Any) -> None:
+        super().__init__(**options)
+        factory = partial(
+            SingleResponseProtocol,
+            loop=self._loop,
+            max_bytes_around=max_bytes_around,
+        )
         self._factory = cast("partial[ResponseHandler]", factory)
 
     async def look_up(self, host: str, port: int) -> list[ResolveResult]:
         """Return the addresses of a name in the resolver's order, allowed or not."""
         # RFC 6761, section 6.3: all names below `localhost` are loopback.
-        is_local = host.lower().rstrip(".").endswith(".localhost")
+        if host.lower().rstrip(".").endswith(".localhost"):
+            host = "localhost"
         try:
-            return await super()._resolve_host("localhost" if is_local else host, port)
+            return await super()._resolve_host(host, port)
         except RuntimeError as error:
-            # aiohttp takes the first of the addresses, also where there is none
+            # aiohttp takes the first address, even of an empty list
             if isinstance(error.__cause__, StopIteration):
                 return []
             raise
@@ -350,23 +361,26 @@ class CleanConnector(aiohttp.TCPConnector):
     async def _resolve_host(
         self, host: str, port: int, traces: Sequence[Trace] | None = None
     ) -> list[ResolveResult]:
-        answers = _route_of(traces).answers if traces else None
-        if answers is None:
-            return await self.look_up(host, port)
-        return [*answers]
+        if traces:
+            addresses = _route_of(traces).addresses
+            if addresses is not None:
+                return [*addresses]
+        return await self.look_up(host, port)
 
     async def _get(self, key: ConnectionKey, traces: list[Trace]) -> Connection | None:
         await _read_arrived()
         route = _route_of(traces)
-        while (line := await super()._get(key, traces)) is not None:
-            protocol = cast("OneAnswer", line.protocol)
-            if not (line.closed or protocol.should_close) and route.allows(line):
-                return line
-            route.has_surplus = route.has_surplus or protocol.has_surplus
-            line.close()
+        while (connection := await super()._get(key, traces)) is not None:
+            protocol = cast("SingleResponseProtocol", connection.protocol)
+            is_open = not (connection.closed or protocol.should_close)
+            if is_open and route.allows(connection):
+                return connection
+            if protocol.has_trailing_data:
+                route.has_trailing_data = True
+            connection.close()
         return None
 
 
 def _route_of(traces: Sequence[Trace]) -> Route:
-    # What a request carries has no public name on this way.
-    return cast("Route", traces[0]._trace_config_ctx.trace_request_ctx)  # noqa: SLF001 (as said)
+    # The context of a request has no public name here.
+    return cast("Route", traces[0]._trace_config_ctx.trace_request_ctx)  # noqa: SLF001 (see above)

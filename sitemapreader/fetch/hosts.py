@@ -1,17 +1,17 @@
-"""Hosts: requests at once, the time between them, and which are down.
+"""Hosts: limits on concurrent requests and on their rate, and a breaker for failing hosts.
 
-A slot is the right to one request; requests get theirs in the order in which they ask. A response
-that is not read for a moment lends its slot to another requester, a walk or all other code
-together: a reader that waits for its own consumer asks for nothing.
+A slot is the right to one request; requests get their slots in order. A response that is not read
+for a moment lends its slot to another requester, because its reader waits for its own consumer. A
+walk is one requester, and all other code together is another one.
 
 A host that fails several times in a row is paused for one walk. After the pause one document is
-fetched as a trial. An answer ends that; another failure doubles the pause. After some failed trials
-the host is given up until the next walk.
+fetched as a trial. A response ends the pauses; another failure doubles the next one. After some
+failed trials the host is given up until the next walk.
 """
 
-# Without loans, a consumer that fetches pages with the fetcher of its walk would wait for a slot
-# that a reader holds, and the reader for the consumer. Slots are not lent to the same requester:
-# the workers of a walk that is held up have no need to open all that they could.
+# Without loans, a consumer that fetches pages with the fetcher of its walk would wait for the slot
+# of a reader, and the reader would wait for the consumer. Slots are not lent to the same requester,
+# because a walk whose consumer is slow need not open more documents.
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 
 _PAUSE = "%s: no request for %.0f s: %s"
 LENT_AFTER_SECONDS = 0.2
-"""Time that a response is unread before its slot is lent; a reader needs less for one step."""
+"""Time without a read after which the slot of a response is lent; one step takes less."""
 MAX_IDLE_HOSTS = 1024
-"""Number of hosts without requests that are kept; a crawl of the whole web meets millions."""
+"""Number of hosts without requests that are kept; a crawl of the whole web has millions."""
 REMEMBERED_SECONDS = 600
-"""Time that a Crawl-delay or a 429 is kept after the last request to a host: longer than a
-walk is silent between two requests to it."""
+"""Time that a Crawl-delay or a 429 is kept after the last request to a host. A walk is never silent
+for as long between two requests to it."""
 
 _SLOW_DOWN_SECONDS = 1.0
-_LEAST_DELAY = 0.5
-_MOST_DELAY = 8.0
-"""Bounds of the seconds between two requests to a host that answered 429."""
-_GOOD_ANSWERS = 20
+_MIN_DELAY_SECONDS = 0.5
+_MAX_DELAY_SECONDS = 8.0
+"""Bounds of the time between two requests to a host that sent 429."""
+_RECOVERY_RESPONSES = 20
 """Number of good responses in a row that undo one step of `Host.slow_down`."""
 
 
@@ -59,24 +59,24 @@ class Slot:
 
     requester: object = None
     is_lent: bool = False
-    """True if another requester may use its place: nothing is read from the server."""
-    places: list[Host] = attrs.field(factory=list)
+    """True if another requester may use the slot, because nothing is read from the server."""
+    hosts: list[Host] = attrs.field(factory=list)
+    """The host and the address that count the slot."""
     _loan: asyncio.TimerHandle | None = None
 
     def pause(self) -> None:
-        """Let the slot be lent soon: nothing is read from the server until `resume`."""
-        if self.places and self._loan is None:
-            self._loan = asyncio.get_running_loop().call_later(
-                LENT_AFTER_SECONDS, self._lend
-            )
+        """Lend the slot soon, because nothing is read from the server until `resume`."""
+        if self.hosts and self._loan is None:
+            loop = asyncio.get_running_loop()
+            self._loan = loop.call_later(LENT_AFTER_SECONDS, self._lend)
 
     def _lend(self) -> None:
         self.is_lent = True
-        for place in self.places:
-            place.serve()
+        for host in self.hosts:
+            host.serve()
 
     def resume(self) -> None:
-        """Read on. If the slot was lent, both go on, because the server responds to both anyway."""
+        """End the loan. If the slot was lent, both requests use it until one of them ends."""
         self.is_lent = False
         if self._loan is not None:
             self._loan.cancel()
@@ -85,8 +85,8 @@ class Slot:
     def release(self) -> None:
         """Free the slot for the next request; further calls do nothing."""
         self.resume()
-        while self.places:
-            self.places.pop().remove(self)
+        while self.hosts:
+            self.hosts.pop().remove(self)
 
 
 @attrs.define(eq=False)
@@ -95,7 +95,7 @@ class Host:
 
     name: str
     per_host: int
-    least_delay: float
+    min_delay: float
     delay: float = 0.0
     not_before: float = attrs.field(factory=time.monotonic)
     """Monotonic time before which no request starts; it never goes back."""
@@ -103,31 +103,30 @@ class Host:
     """Monotonic time of the last 429."""
     steps: int = 0
     """Number of times that the rate was halved: first the requests at once, then the delay."""
-    good_answers: int = 0
+    good_responses: int = 0
     """Number of good responses in a row since the last step."""
-    keeps_step: bool = True
-    """True if the host has sent only what was requested; else no connection to it is kept."""
+    is_in_sync: bool = True
+    """False once the host has sent unsolicited bytes; its connections are then not reused."""
     _slots: set[Slot] = attrs.field(factory=set, init=False)
-    # Not a dict: after many deletions, a dict searches long for its first key.
+    # Not a dict, which needs a long time to find its first key after many deletions.
     _queue: OrderedDict[Slot, asyncio.Future[None]] = attrs.field(
         factory=OrderedDict, init=False
     )
     _gate: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
-    """Held by the request that starts next, so that the delay lies between two starts."""
+    """Held by the request that starts next, so that two starts are a delay apart."""
 
     # -- the rate
 
     @property
     def rate(self) -> tuple[int, float]:
         """Number of requests at once, and the seconds between two starts."""
-        beyond = self.steps - self.per_host.bit_length()
-        if beyond >= 0:
-            extra = min(_LEAST_DELAY * 2.0**beyond, _MOST_DELAY)
-        else:
-            extra = 0.0
-        return max(1, self.per_host >> self.steps), max(
-            self.least_delay, self.delay, extra
-        )
+        requests = max(1, self.per_host >> self.steps)
+        delay = max(self.min_delay, self.delay)
+        doublings = self.steps - self.per_host.bit_length()
+        if doublings >= 0:
+            slow_delay = _MIN_DELAY_SECONDS * 2.0**doublings
+            delay = max(delay, min(slow_delay, _MAX_DELAY_SECONDS))
+        return requests, delay
 
     def defer(self, seconds: float) -> None:
         """Start no request for `seconds` from now."""
@@ -135,25 +134,28 @@ class Host:
         self.not_before = max(self.not_before, time.monotonic() + seconds)
 
     def slow_down(self) -> None:
-        """Halve the rate after a 429; several of one moment count once."""
+        """Halve the rate after a 429; several at the same moment count once."""
         now = time.monotonic()
-        self.good_answers = 0
+        self.good_responses = 0
         if now >= self.slowed_at + _SLOW_DOWN_SECONDS:
             self.slowed_at = now
-            self.steps += self.rate[1] < _MOST_DELAY
+            _, delay = self.rate
+            if delay < _MAX_DELAY_SECONDS:
+                self.steps += 1
 
     def speed_up(self) -> None:
-        """Count a good answer; after some in a row, take back one step of `slow_down`."""
-        self.good_answers += 1
-        if self.steps and self.good_answers >= _GOOD_ANSWERS:
-            self.steps = self.steps - 1
-            self.good_answers = 0
+        """Count a good response; after some in a row, undo one step of `slow_down`."""
+        self.good_responses += 1
+        if self.steps and self.good_responses >= _RECOVERY_RESPONSES:
+            self.steps -= 1
+            self.good_responses = 0
 
     # -- the slots
 
     async def admit(self, slot: Slot) -> None:
         """Wait until there is room for a slot; the first that fits is admitted first."""
-        admitted = self._queue[slot] = asyncio.get_running_loop().create_future()
+        admitted = asyncio.get_running_loop().create_future()
+        self._queue[slot] = admitted
         self.serve()
         try:
             await admitted
@@ -164,61 +166,71 @@ class Host:
         self,
         slot: Slot,
         join: Callable[[], Awaitable[object]] | None = None,
-        check: Callable[[float], object] = math.isnan,
+        check: Callable[[float], object] | None = None,
     ) -> None:
         """Wait for room, for the time of the next request, and for `join`, in this order.
 
-        `check` gets the seconds that are left before each wait, and after it; it may raise.
+        `check` gets the remaining seconds before and after each wait; it may raise.
         """
-        # at once: who has more patience may be first, and hold a slot
-        check(self._find_wait())
+        # before queueing, because a more patient request may be ahead, and hold a slot
+        self._find_wait(check)
         await self.admit(slot)
-        async with self._gate if self.rate[1] else nullcontext():
-            check(wait := self._find_wait())
+        _, delay = self.rate
+        async with self._gate if delay else nullcontext():
+            wait = self._find_wait(check)
             while wait > 0:
                 await asyncio.sleep(wait)
-                check(wait := self._find_wait())  # it may have become longer
+                wait = self._find_wait(check)  # it may have become longer
             if join is not None:
                 await join()
-            self.not_before = max(self.not_before, time.monotonic() + self.rate[1])
+            _, delay = self.rate
+            self.not_before = max(self.not_before, time.monotonic() + delay)
 
-    def _find_wait(self) -> float:
-        return self.not_before - time.monotonic()
+    def _find_wait(self, check: Callable[[float], object] | None) -> float:
+        """Return the seconds until the next request may start, after a check of them."""
+        wait = self.not_before - time.monotonic()
+        if check is not None:
+            check(wait)
+        return wait
 
     def remove(self, slot: Slot) -> None:
-        """Take a slot away, and let others in."""
+        """Remove a slot, and admit others."""
         self._slots.discard(slot)
         self.serve()
 
     def serve(self) -> None:
-        """Admit all that there is room for."""
+        """Admit all waiting slots for which there is room."""
         while (slot := self._find_next()) is not None:
             self._queue.pop(slot).set_result(None)
             self._slots.add(slot)
-            slot.places.append(self)
+            slot.hosts.append(self)
 
     def _find_next(self) -> Slot | None:
         limit, _ = self.rate
         if not self._queue or sum(not slot.is_lent for slot in self._slots) >= limit:
             return None
-        waiting = (
-            slot for slot, admitted in self._queue.items() if not admitted.done()
-        )
-        return next((slot for slot in waiting if self._count_for(slot) < limit), None)
+        for slot, admitted in self._queue.items():
+            if not admitted.done() and self._count_for(slot.requester) < limit:
+                return slot
+        return None
 
-    def _count_for(self, slot: Slot) -> int:
-        """Return how many slots there are that are not lent to the requester of one."""
-        return sum(not t.is_lent or t.requester is slot.requester for t in self._slots)
+    def _count_for(self, requester: object) -> int:
+        """Return the number of slots that a requester cannot borrow."""
+        return sum(
+            not slot.is_lent or slot.requester is requester for slot in self._slots
+        )
 
     def is_worth_keeping(self, now: float) -> bool:
         """Return whether there are requests, or a rate below the default."""
-        is_slow = bool(self.steps) or self.delay > self.least_delay
-        since = now - REMEMBERED_SECONDS if is_slow else now
-        return bool(self._slots or self._queue) or self.not_before > since
+        if self._slots or self._queue:
+            return True
+        if self.steps or self.delay > self.min_delay:
+            return self.not_before > now - REMEMBERED_SECONDS
+        return self.not_before > now
 
 
-class Hosts(dict[str, Host]):
-    """The hosts of a fetcher by name: limits concurrency and request rate for each."""
+class HostThrottle(dict[str, Host]):
+    """The hosts of a fetcher by name, each with its own concurrency and request rate."""
 
     def __init__(self, per_host: int, delay_seconds: float) -> None:
         super().__init__()
@@ -230,20 +242,19 @@ class Hosts(dict[str, Host]):
         """Make the record of a host."""
         if len(self) >= self._next_eviction:
             now = time.monotonic()
-            for each in [
-                each for each in self.values() if not each.is_worth_keeping(now)
-            ]:
-                del self[each.name]
-            # Twice as many as are left: then an eviction costs each new host the same.
+            idle = [host for host in self.values() if not host.is_worth_keeping(now)]
+            for host in idle:
+                del self[host.name]
+            # Twice the remaining number, so that the cost of evictions per new host is constant.
             self._next_eviction = max(MAX_IDLE_HOSTS, 2 * len(self))
-        host = self[name] = Host(name, self._per_host, self._delay)
-        return host
+        self[name] = Host(name, self._per_host, self._delay)
+        return self[name]
 
 
 # -- hosts that refuse or are down
 
 HOST_CODES = frozenset({IssueCode.HOST_REFUSES, IssueCode.HOST_DOWN})
-"""Why a document is skipped after failures of other documents of its host."""
+"""Reasons to skip a document after failures of other documents of its host."""
 
 _REFUSING_STATUSES = LOGIN_STATUSES | {403, 429}
 _VERDICTS = {
@@ -251,9 +262,9 @@ _VERDICTS = {
     IssueCode.HOST_DOWN: "bad-http body-cut connect dns redirect-loop stalled timeout tls "
     "too-many-redirects too-slow",
 }
-"""Verdicts of failures about the host; other failures are the document's alone."""
+"""Verdict about a host -> codes of failures; other failures concern only the document."""
 _STATUSES_OF_GUESSES = (403, 500)
-"""Statuses of a missing path: object stores send 403, broken programs 500. Other servers
+"""Statuses of a missing path: object stores send 403, and broken programs 500. Other servers
 redirect in a loop."""
 _TRIAL_SECONDS = 1.0
 """Seconds between two checks during a trial, because nobody reports its end."""
@@ -261,7 +272,7 @@ _TRIAL_SECONDS = 1.0
 
 @attrs.define
 class _Failures:
-    """The failures of one origin since its last good answer."""
+    """The failures of one origin since its last good response."""
 
     count: int = 0
     trials: int = 0
@@ -281,8 +292,9 @@ _NONE = _Failures()
 class HostBreaker:
     """Breaker of one walk: its failures by origin (scheme, host, port).
 
-    `seconds_left` returns how long the walk may still take: no pause is longer. With `by_document`,
-    one that answers 5xx counts once, however often it was tried: that may be its own fault.
+    `seconds_left` returns the remaining time of the walk, which limits each pause. With
+    `by_document`, a document that returns 5xx counts once, however often it was tried, because the
+    fault may be its own.
     """
 
     # Only origins whose last document failed have a record, so most walks keep none.
@@ -295,12 +307,12 @@ class HostBreaker:
     _guesses: set[str] = attrs.field(factory=set, init=False)
 
     def note_answer(self, url: str) -> None:
-        """Forget the failures of a host that answered."""
+        """Forget the failures of a host that responded."""
         if self._failures:
             self._failures.pop(origin_of(url), None)
 
     def note_guess(self, url: str) -> None:
-        """Remember that nobody named a URL: its failure may prove nothing."""
+        """Remember that nobody named a URL, so that its failure may prove nothing."""
         self._guesses.add(url)
 
     def note_error(self, url: str, error: FetchError, *, is_last: bool = True) -> None:
@@ -320,10 +332,9 @@ class HostBreaker:
         if url in self._guesses and (is_of_path or error.redirects):
             return
         if reason is not None:
+            count = 1
             if is_last and not counts_once:
                 count = error.tries
-            else:
-                count = 1
             self._note_failure(url, reason, error, count)
         elif error.code is IssueCode.HTTP_STATUS:
             self.note_answer(url)
@@ -331,64 +342,67 @@ class HostBreaker:
     def _note_failure(
         self, url: str, reason: IssueCode, error: FetchError, count: int
     ) -> None:
-        known = self._failures.setdefault(origin_of(url), _Failures())
-        known.count += count
-        known.reason = reason
-        known.cause = error.cause
-        if known.paused_until:
-            if known.trial != url:
+        failures = self._failures.setdefault(origin_of(url), _Failures())
+        failures.count += count
+        failures.reason = reason
+        failures.cause = error.cause
+        if failures.paused_until:
+            if failures.trial != url:
                 return  # this request began before the pause
-            known.trial = ""
-            known.trials += 1
-        elif known.count < self._options.failures_in_row:
+            failures.trial = ""
+            failures.trials += 1
+        elif failures.count < self._options.failures_in_row:
             return
-        seconds = self._options.host_pause_seconds * 2**known.trials
-        known.paused_until = time.monotonic() + seconds
-        if known.trials < self._options.host_trials:
+        seconds = self._options.host_pause_seconds * 2**failures.trials
+        failures.paused_until = time.monotonic() + seconds
+        if failures.trials < self._options.host_trials:
             LOGGER.info(_PAUSE, show_url(host_of(url)), seconds, reason)
 
     def wait(self, url: str) -> float:
         """Return the seconds until the next request to a host; infinity if it is given up."""
-        known = self._find(url)
-        if not known.paused_until:
+        failures = self._find(url)
+        if not failures.paused_until:
             return 0.0
-        if known.trials >= self._options.host_trials:
+        if failures.trials >= self._options.host_trials:
             return math.inf
-        if known.trial:
-            left = _TRIAL_SECONDS
+        if failures.trial:
+            seconds = _TRIAL_SECONDS
         else:
-            left = known.paused_until - time.monotonic()
-        return max(0.0, min(left, self._seconds_left()))
+            seconds = failures.paused_until - time.monotonic()
+        return max(0.0, min(seconds, self._seconds_left()))
 
     def find_reason(self, url: str) -> tuple[IssueCode, str]:
         """Return the reason why a host is given up, and its last failure."""
-        return self._find(url).reason, self._find(url).cause
+        failures = self._find(url)
+        return failures.reason, failures.cause
 
     def begin_trial(self, url: str) -> None:
-        """Let a URL, and no other of its host, be requested if there was a pause."""
-        if (known := self._find(url)).paused_until:
-            known.trial = url
+        """After a pause, allow requests for this URL only, of all URLs of its host."""
+        failures = self._find(url)
+        if failures.paused_until:
+            failures.trial = url
 
     def end_trial(self, url: str) -> None:
         """End the trial of a URL; if nothing was requested, another one may begin."""
-        if (known := self._find(url)).trial == url:
-            known.trial = ""
+        failures = self._find(url)
+        if failures.trial == url:
+            failures.trial = ""
 
     def check(self, url: str, wait: float) -> None:
         """Raise FetchError if a URL must not be requested, because its host is paused.
 
-        A host that asks for a long `wait`, in seconds, is paused.
+        A host that requests a long `wait`, in seconds, is paused.
         """
         if wait > ROBOTS_MAX_CRAWL_DELAY_SECONDS:
-            known = self._failures.setdefault(origin_of(url), _Failures())
-            known.paused_until = max(known.paused_until, time.monotonic() + wait)
-            raise FetchError(
-                IssueCode.HOST_REFUSES, url, f"requested to wait for {wait:.0f} s"
-            )
-        if (known := self._find(url)).paused_until and known.trial != url:
-            raise FetchError(
-                known.reason, url, f"{known.count} failures in a row: {known.cause}"
-            )
+            failures = self._failures.setdefault(origin_of(url), _Failures())
+            end = time.monotonic() + wait
+            failures.paused_until = max(failures.paused_until, end)
+            detail = f"requested to wait for {wait:.0f} s"
+            raise FetchError(IssueCode.HOST_REFUSES, url, detail)
+        failures = self._find(url)
+        if failures.paused_until and failures.trial != url:
+            detail = f"{failures.count} failures in a row: {failures.cause}"
+            raise FetchError(failures.reason, url, detail)
 
     def _find(self, url: str) -> _Failures:
         if self._failures:
@@ -397,12 +411,12 @@ class HostBreaker:
 
 
 def _classify(error: FetchError) -> IssueCode | None:
-    """Return the verdict of a failure about its host; `None` if it is the document's alone."""
+    """Return the verdict of a failure about its host; `None` if it concerns only the document."""
     if error.code is not IssueCode.HTTP_STATUS:
-        return next(
-            (m for m, codes in _VERDICTS.items() if str(error.code) in codes.split()),
-            None,
-        )
+        for verdict, codes in _VERDICTS.items():
+            if str(error.code) in codes.split():
+                return verdict
+        return None
     status = error.http_status or 0
     if status in _REFUSING_STATUSES:
         return IssueCode.HOST_REFUSES

@@ -1,9 +1,9 @@
 """HttpFetcher: an HTTP client that is polite, bounded, and safe with any URL.
 
-An exchange is all that is requested for one document: `urls` checks a URL and follows redirects,
-`hosts` makes a request wait for its turn, `addresses` finds and checks where it may go, `session`
-sends it over a connection that gives one answer a request, and `answers` bounds the body while it
-arrives. What failed is requested again here.
+An exchange consists of all requests for one document: `urls` checks a URL and follows redirects,
+`hosts` delays a request until its turn, `addresses` checks the addresses that it may go to,
+`session` sends it over a connection that gives one response for each request, and `answers` limits
+the body while it arrives. Failed requests are retried here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from sitemapreader._types.options import (
 from sitemapreader._types.urls import host_of
 from sitemapreader.fetch.answers import DeadlineClock, HttpResponse, may_pass
 from sitemapreader.fetch.client import Client, MakesClients, Trust
-from sitemapreader.fetch.hosts import HOST_CODES, Hosts, Slot
+from sitemapreader.fetch.hosts import HOST_CODES, HostThrottle, Slot
 from sitemapreader.fetch.refusals import make_refusal
 from sitemapreader.fetch.urls import (
     REDIRECTS,
@@ -52,10 +52,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Mapping
 
     from aiohttp.abc import AbstractResolver
+    from multidict import CIMultiDict
 
-    from sitemapreader.fetch.client import Opening
+    from sitemapreader.fetch.client import RequestOptions
     from sitemapreader.fetch.connections import Route
-    from sitemapreader.fetch.session import Answer
+    from sitemapreader.fetch.session import CheckedResponse
     from sitemapreader.fetch.urls import RequestUrl
 
 T = TypeVar("T")
@@ -67,11 +68,11 @@ class HttpFetcher(MakesClients):
     Use it as an async context manager, or call `aclose` at the end; one fetcher belongs to one
     event loop. At most `options.per_host` responses of one host are open at once: another `open`
     waits until one of them is closed or read to its end. A task that opens more than that at once
-    waits for ever. The number of open responses in all is not bounded.
+    waits forever. The total number of open responses is not limited.
 
     A walk and its consumer may share a fetcher. A response that is not read for 0.2 s lends its
-    place to a request of the other side. Of each side a host never has more than `per_host`
-    requests at once.
+    slot to a request of the other side. A host never has more than `per_host` requests of one side
+    at once.
 
     Args:
         options: how the network is used.
@@ -102,8 +103,8 @@ class HttpFetcher(MakesClients):
         self.options = options
         self.limits = limits
         self.own_trust = Trust(options.allow_networks, options.allow_ports)
-        self.hosts = Hosts(options.per_host, options.delay_seconds)
-        self.addresses = Hosts(options.per_address, 0.0)
+        self.hosts = HostThrottle(options.per_host, options.delay_seconds)
+        self.addresses = HostThrottle(options.per_address, 0.0)
         self.session = HttpSession(
             options, resolver, keepalive_seconds, limits.raw_bytes
         )
@@ -124,7 +125,7 @@ class HttpFetcher(MakesClients):
         return make_headers(self.options, {}, same_origin=True)["User-Agent"]
 
     def client(self, hosts: HostMap | HostPairs = ()) -> WalkClient:
-        """Return the fetcher as one walk uses it, with its mapped hosts or others."""
+        """Return the client of one walk, with the mapped hosts of the fetcher or with others."""
         if isinstance(hosts, HostMap):
             return WalkClient(self, hosts)
         return WalkClient(self, HostMap(hosts or self.options.map_hosts))
@@ -144,12 +145,12 @@ class HttpFetcher(MakesClients):
         that is opened. They never follow a redirect to another origin. A URL that cannot be
         requested is ignored; `open` reports why.
 
-        What a walk trusts counts for that walk, and for requests outside of walks while it runs.
+        The trust of a walk is valid for that walk, and for requests outside of walks while it runs.
         """
         self.own_trust.add(url)
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
-        """Keep `seconds` between two requests to a host, as its robots.txt asks.
+        """Keep `seconds` between two requests to a host, as its robots.txt requires.
 
         The delay is at most 60 and at least `options.delay_seconds`; NaN counts as the latter.
         """
@@ -170,11 +171,14 @@ class HttpFetcher(MakesClients):
         with each URL that a redirect leads to, and raises FetchError if it must not be requested.
 
         Entering raises:
-            FetchError: there is no document; `code` says why, and `url` where.
+            FetchError: there is no document; `code` has the reason, and `url` the URL.
             RuntimeError: the fetcher is closed, or belongs to another event loop.
         """
-        how: Opening = {"headers": headers, "check_redirect": check_redirect}
-        return Exchange(self, url, self.own_trust, how).open()
+        request_options: RequestOptions = {
+            "headers": headers,
+            "check_redirect": check_redirect,
+        }
+        return Exchange(self, url, self.own_trust, request_options).open()
 
     @asynccontextmanager
     async def turn(self, url: str) -> AsyncIterator[None]:
@@ -185,8 +189,8 @@ class HttpFetcher(MakesClients):
             await client.post(url, json=...)
         ```
         Inside, the request counts as one of the fetcher's: `options.per_host` at once,
-        `options.delay_seconds` or the Crawl-delay apart, after what a Retry-After asked for. So
-        open nothing with the fetcher itself inside. Where it may go is for you to decide.
+        `options.delay_seconds` or the Crawl-delay apart, after the wait of a Retry-After. So do not
+        use the fetcher itself inside. Its address is not checked.
 
         Raises:
             FetchError: `url` cannot be requested.
@@ -203,34 +207,32 @@ class HttpFetcher(MakesClients):
 
 
 class WalkClient(Client, MakesClients):
-    """A fetcher as one walk uses it: its trust, place in the queue, mapped hosts."""
+    """The client of one walk: its trust, its place in the queue, its mapped hosts."""
 
     def __init__(self, fetcher: HttpFetcher, hosts: HostMap) -> None:
         super().__init__(fetcher, "")
         self._http = fetcher
         self._hosts = hosts
         self._trust = fetcher.own_trust.branch()
-        for _, target in hosts.names:  # the caller has typed it
+        for _, target in hosts.names:  # the caller has named them
             self.trust(target)
 
     def client(self, hosts: HostMap | HostPairs = ()) -> WalkClient:
         """Return a client with the same mapped hosts, or with others."""
-        if isinstance(hosts, HostMap):
-            mapped = hosts
-        else:
-            mapped = HostMap(hosts)
-        return WalkClient(self._http, mapped or self._hosts)
+        if not isinstance(hosts, HostMap):
+            hosts = HostMap(hosts)
+        return WalkClient(self._http, hosts or self._hosts)
 
     def is_allowed(self, url: str) -> bool:
         """Return whether the caller lets requests go to the host of a URL, public or not."""
         return bool(self._hosts.find(url)) or self._trust.names(host_of(url))
 
     def trust(self, url: str) -> None:
-        """Trust the place of a URL as `HttpFetcher.trust` does, for this walk."""
+        """Trust the requested URL, as `HttpFetcher.trust` does, for this walk."""
         self._trust.add(self._hosts.find(url) or url)
 
     def end_trust(self) -> None:
-        """End the trust of this walk: the fetcher has no part in it any more."""
+        """End the trust of this walk, also for other requests of the fetcher."""
         self._trust.end()
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
@@ -238,14 +240,17 @@ class WalkClient(Client, MakesClients):
         self._http.set_crawl_delay(self._hosts.find(host_url) or host_url, seconds)
 
     def open(
-        self, url: str, **how: Unpack[Opening]
+        self, url: str, **request_options: Unpack[RequestOptions]
     ) -> AbstractAsyncContextManager[HttpResponse]:
         """Open a URL as `HttpFetcher.open` does.
 
-        With a breaker, which counts failures, a host that is paused raises FetchError, and so does
-        one that asks for a wait of more than a minute.
+        With a breaker, which counts failures, FetchError is also raised for a host that is paused,
+        or that requires a wait of more than a minute.
         """
-        return Exchange(self._http, url, self._trust, how, self, self._hosts).open()
+        exchange = Exchange(
+            self._http, url, self._trust, request_options, self, self._hosts
+        )
+        return exchange.open()
 
 
 _NO_WAY = (IssueCode.DNS, IssueCode.CONNECT, IssueCode.TIMEOUT)
@@ -259,14 +264,14 @@ class Exchange:
     _fetcher: HttpFetcher
     _url: str
     _trust: Trust
-    _how: Opening
+    _request_options: RequestOptions
     _requester: object = None
     _hosts: HostMap = attrs.field(factory=HostMap)
     _clock: DeadlineClock = attrs.field(init=False)
     _route: Route = attrs.field(init=False)
     """Route of the present request."""
     _began: float = attrs.field(default=0.0, init=False)
-    """The time of the clock when it began, by resolving the name."""
+    """The time of the clock at its begin, before its name was resolved."""
 
     def __attrs_post_init__(self) -> None:
         self._clock = DeadlineClock(self._fetcher.options.total_seconds)
@@ -288,12 +293,13 @@ class Exchange:
                 response = await self._fetch()
             except FetchError as error:
                 error.tries = attempts
-                if error.code in HOST_CODES:  # it was not asked again
+                if error.code in HOST_CODES:  # no request was sent
                     error.tries = attempts - 1
                     error.http_status = status
                 if not may_pass(error):
                     raise
-                if (breaker := self._how.get("breaker")) is not None:
+                breaker = self._request_options.get("breaker")
+                if breaker is not None:
                     breaker.note_error(self._url, error, is_last=False)
                 if attempts >= options.max_attempts:
                     raise
@@ -302,21 +308,22 @@ class Exchange:
             else:
                 response.tries = attempts
                 return response
-            await asyncio.sleep(
-                _choose_wait(attempts, options) if wait is None else wait
-            )
+            if wait is None:
+                wait = _choose_wait(attempts, options)
+            await asyncio.sleep(wait)
 
     async def _fetch(self) -> HttpResponse:
         """Make one attempt: follow redirects to the document."""
         self._clock.tried_at = self._clock.waited
         start = parse_request_url(self._url)
-        options = self._fetcher.options
         chain = RedirectChain(
-            start, options, self._how.get("max_redirects"), self._hosts
+            start,
+            self._fetcher.options,
+            self._request_options.get("max_redirects"),
+            self._hosts,
         )
-        if start.userinfo and start.userinfo != self._trust.find_login(
-            chain.start.origin
-        ):
+        login = self._trust.find_login(chain.start.origin)
+        if start.userinfo not in ("", login):
             chain.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
         try:
             return await self._follow(chain)
@@ -324,91 +331,89 @@ class Exchange:
             error.url = chain.find_name(error.url)
             error.redirects = tuple(chain.redirects)
             if error.code in _NO_WAY:
-                error.add_detail(
-                    self._fetcher.session.proxies.describe_unused(chain.place.url)
-                )
+                proxies = self._fetcher.session.proxies
+                error.add_detail(proxies.describe_unused(chain.requested.url))
             raise
 
     async def _follow(self, chain: RedirectChain) -> HttpResponse:
         options = self._fetcher.options
-        most = self._fetcher.limits.raw_bytes
+        max_bytes = self._fetcher.limits.raw_bytes
         while True:
-            with ExitStack() as held:
+            with ExitStack() as resources:
                 slot = Slot(self._requester)
-                held.callback(slot.release)
+                resources.callback(slot.release)
                 await self._acquire(slot, chain)
-                answer = await self._request(chain)
-                # unread: the body of a redirect can be endless
-                held.callback(answer.close)
-                location = self._find_redirect(answer, chain)
+                checked = await self._request(chain)
+                # closed without reading, because the body of a redirect can be endless
+                resources.callback(checked.close)
+                location = self._find_redirect(checked, chain)
                 if location is None:
                     response = HttpResponse(
-                        answer, chain, slot, self._clock, options, most
+                        checked, chain, slot, self._clock, options, max_bytes
                     )
-                    held.pop_all()
+                    resources.pop_all()
                     return response
-            set_cookie = answer.fields.get("set-cookie", "")
-            chain.follow(location, status=answer.status, set_cookie=set_cookie)
-            if (check := self._how.get("check_redirect")) is not None:
-                await check(str(chain.name))
+            set_cookie = checked.joined_headers.get("set-cookie", "")
+            chain.follow(location, status=checked.status, set_cookie=set_cookie)
+            check_redirect = self._request_options.get("check_redirect")
+            if check_redirect is not None:
+                await check_redirect(str(chain.name))
 
     async def _acquire(self, slot: Slot, chain: RedirectChain) -> None:
         """Wait for a slot; raise FetchError if the breaker does."""
-        fetcher = self._fetcher
-        trust = self._trust
-        place = chain.place
-        fetcher.session.check()
-        trust.check(place)
+        self._fetcher.session.check()
+        self._trust.check(chain.requested)
+        host = self._fetcher.hosts[chain.requested.host]
+        join = partial(self._join_address, slot, chain.requested)
+        await host.acquire(slot, join, self._check_breaker)
+        # again, because the host may have failed while another name of it was served
+        self._check_breaker(0.0)
 
-        async def join() -> None:
-            self._began = self._clock.waited
-            self._route = route = await self._wait(
-                fetcher.session.find_route(place, trust), place
-            )
-            # one address stands for all names of a server: the first in order
-            if route.answers:
-                await fetcher.addresses[
-                    min(each["host"] for each in route.answers)
-                ].admit(slot)
+    async def _join_address(self, slot: Slot, requested: RequestUrl) -> None:
+        """Find the route of a request, and wait for a slot at its address."""
+        self._began = self._clock.waited
+        finding = self._fetcher.session.find_route(requested, self._trust)
+        self._route = await self._wait(finding, requested)
+        if self._route.addresses:
+            # the first address in order stands for all names of a server
+            address = min(entry["host"] for entry in self._route.addresses)
+            await self._fetcher.addresses[address].admit(slot)
 
-        def check(wait: float = 0.0) -> None:
-            if (breaker := self._how.get("breaker")) is not None:
-                breaker.check(self._url, wait)
+    def _check_breaker(self, wait: float) -> None:
+        breaker = self._request_options.get("breaker")
+        if breaker is not None:
+            breaker.check(self._url, wait)
 
-        await fetcher.hosts[place.host].acquire(slot, join, check)
-        check()  # again: the host may have failed while another name of it was served
+    async def _wait(self, work: Awaitable[T], requested: RequestUrl) -> T:
+        """Wait for one part of a request, within its time limit."""
+        passed = self._clock.waited - self._began
+        seconds = self._fetcher.options.headers_seconds - passed
+        make_error = partial(FetchError, IssueCode.TIMEOUT, str(requested))
+        return await self._clock.wait(work, seconds, make_error)
 
-    async def _wait(self, work: Awaitable[T], place: RequestUrl) -> T:
-        """Wait for a part of the time limit of a request."""
-        left = self._fetcher.options.headers_seconds - (
-            self._clock.waited - self._began
-        )
-        return await self._clock.wait(
-            work, left, partial(FetchError, IssueCode.TIMEOUT, str(place))
-        )
-
-    async def _request(self, chain: RedirectChain) -> Answer:
-        fetcher = self._fetcher
-        trust = self._trust
+    def _make_headers(self, chain: RedirectChain) -> CIMultiDict[str]:
+        """Return the headers of the next request."""
         origin = chain.start.origin
-        is_home = not trust.is_selective or trust.has_origin(origin)
-        userinfo = trust.find_login(origin)
-        headers = make_headers(
-            fetcher.options,
-            self._how.get("headers") or {},
-            same_origin=chain.same_origin and is_home,
-            authorization=f"Basic {b64encode(userinfo.encode()).decode()}"
-            if userinfo
-            else "",
-            cookies=chain.cookies.write(chain.place.url),
+        is_named = not self._trust.is_selective or self._trust.has_origin(origin)
+        authorization = ""
+        if userinfo := self._trust.find_login(origin):
+            authorization = f"Basic {b64encode(userinfo.encode()).decode()}"
+        return make_headers(
+            self._fetcher.options,
+            self._request_options.get("headers") or {},
+            same_origin=chain.same_origin and is_named,
+            authorization=authorization,
+            cookies=chain.cookies.write(chain.requested.url),
         )
+
+    async def _request(self, chain: RedirectChain) -> CheckedResponse:
+        headers = self._make_headers(chain)
+        sending = self._fetcher.session.get(self._route, headers)
         began = time.monotonic()
         result = "cancelled"
         try:
-            answer = await self._wait(
-                fetcher.session.get(self._route, headers), chain.place
-            )
-            result = str(answer.status)
+            checked = await self._wait(sending, chain.requested)
+            result = str(checked.status)
         except FetchError as error:
             result = str(error.code)
             raise
@@ -417,36 +422,39 @@ class Exchange:
             LOGGER.debug(
                 "GET %s: %s, %.3f s", show_url(str(chain.name)), result, seconds
             )
-        return answer
+        return checked
 
-    def _find_redirect(self, answer: Answer, chain: RedirectChain) -> str | None:
-        """Return the Location of a redirect, `None` for a document; raise for the rest."""
-        host = self._fetcher.hosts[chain.place.host]
+    def _find_redirect(
+        self, checked: CheckedResponse, chain: RedirectChain
+    ) -> str | None:
+        """Return the Location of a redirect, `None` for a document; raise for other statuses."""
+        host = self._fetcher.hosts[chain.requested.host]
         options = self._fetcher.options
-        status = answer.status
-        headers = answer.fields
-        host.keeps_step = host.keeps_step and not answer.has_surplus
-        if not host.keeps_step:
-            answer.line.force_close()
-        if status == 200 or (
-            status == 304 and is_conditional(self._how.get("headers") or {})
-        ):
+        status = checked.status
+        headers = checked.joined_headers
+        if checked.has_trailing_data:
+            host.is_in_sync = False
+        if not host.is_in_sync:
+            checked.protocol.force_close()
+        is_unchanged = status == 304 and is_conditional(
+            self._request_options.get("headers") or {}
+        )
+        if status == 200 or is_unchanged:
             host.speed_up()
             return None
-        if status in self._how.get("error_pages", ()):
+        if status in self._request_options.get("error_pages", ()):
             return None
         if status == 429:
             host.slow_down()
         if status in REDIRECTS and "location" in headers:
             return headers["location"]
-        signed_as = answer.request_info.headers.get("Signature-Agent")
         error = make_refusal(
             status,
             headers,
             str(chain.name),
             options,
-            reason=answer.reason or "",
-            signed_as=signed_as,
+            reason=checked.reason or "",
+            signed_as=checked.request_info.headers.get("Signature-Agent"),
         )
         wait = error.retry_after_seconds
         if wait is not None and wait <= options.retry_after_seconds:
@@ -455,8 +463,8 @@ class Exchange:
 
 
 def _choose_wait(attempts: int, options: FetchOptions) -> float:
-    """Return the seconds to wait without a Retry-After: they double."""
+    """Return the seconds to wait without a Retry-After, which double with each attempt."""
     first = options.retry_wait_seconds
-    # The random part keeps clients that failed together from coming back together.
+    # The random part prevents clients that failed together from retrying together.
     wait = first * (2.0 ** min(attempts - 1, 60) + random.random())  # noqa: S311 (no secret)
     return min(wait, max(first, options.retry_after_seconds))

@@ -7,6 +7,7 @@ import errno
 import os
 import socket
 import ssl
+from itertools import chain
 from typing import TYPE_CHECKING, cast
 
 import aiohttp
@@ -20,9 +21,9 @@ from sitemapreader.fetch.connections import (
     MAX_FIELDS,
     BodyTooLongError,
     BytesAround,
-    CleanConnector,
-    OneAnswer,
     Route,
+    SingleResponseProtocol,
+    StrictConnector,
 )
 from sitemapreader.fetch.proxies import Proxies
 from sitemapreader.fetch.urls import read_headers
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class _UnansweredError(aiohttp.ClientError):
-    """A connection that was used before gave no response, or one too many (`True`)."""
+    """A reused connection gave no response, or two responses (then its argument is True)."""
 
 
 _CODES_BY_EXCEPTION: tuple[tuple[tuple[type[Exception], ...], IssueCode], ...] = (
@@ -57,22 +58,27 @@ _CODES_BY_EXCEPTION: tuple[tuple[tuple[type[Exception], ...], IssueCode], ...] =
     ((aiohttp.ClientError,), IssueCode.BAD_HTTP),
 )
 """The Issue codes of foreign exceptions; the first row that matches counts."""
-_FOREIGN = tuple(kind for kinds, _ in _CODES_BY_EXCEPTION for kind in kinds)
-_IN_BODY = {IssueCode.CONNECT: IssueCode.BODY_CUT, IssueCode.TIMEOUT: IssueCode.STALLED}
+_FOREIGN = tuple(chain.from_iterable(types for types, _ in _CODES_BY_EXCEPTION))
+_BODY_CODES = {
+    IssueCode.CONNECT: IssueCode.BODY_CUT,
+    IssueCode.TIMEOUT: IssueCode.STALLED,
+}
 """The codes that replace others once the headers have arrived."""
-_OF_PROXY = (aiohttp.ClientConnectorDNSError, aiohttp.ClientProxyConnectionError)
-"""There is no way to the proxy: all other names are looked up before."""
+_PROXY_ERRORS = (aiohttp.ClientConnectorDNSError, aiohttp.ClientProxyConnectionError)
+"""The proxy cannot be reached. (All other names are looked up before the request.)"""
 
 
 def _make_error(
-    error: Exception, url: URL, instead: Mapping[IssueCode, IssueCode] | None = None
+    error: Exception, url: URL, codes: Mapping[IssueCode, IssueCode] | None = None
 ) -> FetchError:
-    """Return an exception of aiohttp as FetchError."""
-    code = next(code for kinds, code in _CODES_BY_EXCEPTION if isinstance(error, kinds))
+    """Return an exception of aiohttp as FetchError; `codes` replace some Issue codes."""
+    code = next(code for types, code in _CODES_BY_EXCEPTION if isinstance(error, types))
+    if codes is not None:
+        code = codes.get(code, code)
     status = None
-    said = _describe_exception(error)
-    if isinstance(error, _OF_PROXY):
-        said = f"the proxy cannot be reached: {said}"
+    detail = _describe_exception(error)
+    if isinstance(error, _PROXY_ERRORS):
+        detail = f"the proxy cannot be reached: {detail}"
     elif (
         isinstance(error, aiohttp.ClientHttpProxyError)
         and error.status in LOGIN_STATUSES
@@ -85,14 +91,12 @@ def _make_error(
         and url.scheme == "https"
     ):
         code = IssueCode.TLS  # closed during the handshake
-    return FetchError(
-        (instead or {}).get(code, code), str(url), said, http_status=status
-    )
+    return FetchError(code, str(url), detail, http_status=status)
 
 
 def _describe_exception(error: Exception) -> str:
-    """Describe an exception in the system's words."""
-    # Not by aiohttp's own text, which repeats the address and a proxy's URL with its password.
+    """Describe an exception in the words of the operating system."""
+    # aiohttp's own text repeats the address, and the URL of a proxy with its password.
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return f"the proxy responded with {error.status} {error.message}".rstrip()
     cause = (
@@ -101,61 +105,58 @@ def _describe_exception(error: Exception) -> str:
         or error
     )
     if isinstance(cause, ssl.SSLError):
-        reason = (cause.reason or "").replace(
-            "_", " "
-        ).lower() or "the handshake failed"
+        reason = (cause.reason or "the handshake failed").replace("_", " ").lower()
         return str(getattr(cause, "verify_message", reason))
     if isinstance(cause, OSError):
-        is_of_resolver = isinstance(cause, socket.gaierror)  # which has its own numbers
-        if (
-            cause.errno is not None
-            and cause.errno in errno.errorcode
-            and not is_of_resolver
-        ):
-            return os.strerror(cause.errno).lower()
+        number = cause.errno
+        has_own_numbers = isinstance(cause, socket.gaierror)
+        if number is not None and number in errno.errorcode and not has_own_numbers:
+            return os.strerror(number).lower()
         if cause.strerror:
             return cause.strerror.lower()
-    said = str(getattr(cause.__cause__ or cause, "message", "") or cause)
-    # which no server has sent
-    return said.removeprefix("400, message:") or type(cause).__name__
+    message = str(getattr(cause.__cause__ or cause, "message", "") or cause)
+    # aiohttp's parser adds a status that no server has sent
+    return message.removeprefix("400, message:") or type(cause).__name__
 
 
-class Answer(aiohttp.ClientResponse):
+class CheckedResponse(aiohttp.ClientResponse):
     """A response whose headers have been read, and the source of its body.
 
     Attributes:
-        fields: the headers, by lower-case name.
-        line: its connection, also when that is back in the pool.
-        around: the bytes that belong to it besides its headers and its body.
-        address: the one that was connected to.
-        route: where its request might go.
+        joined_headers: the headers, by lower-case name.
+        protocol: its connection, also when that is back in the pool.
+        around: the bytes of the response outside its headers and its body.
+        address: the address that was connected to.
+        route: the route of its request.
     """
 
-    fields: dict[str, str]
-    line: OneAnswer
+    joined_headers: dict[str, str]
+    protocol: SingleResponseProtocol
     around: BytesAround
     address: str = ""
     route: Route
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         """Wait for the headers."""
-        self.line = line = cast("OneAnswer", connection.protocol)
-        self.around = line.around
-        was_used = line.uses > 1
+        self.protocol = cast("SingleResponseProtocol", connection.protocol)
+        self.around = self.protocol.around
+        is_reused = self.protocol.uses > 1
         if connection.transport is not None:
-            self.address = (connection.transport.get_extra_info("peername") or ("",))[0]
+            peer = connection.transport.get_extra_info("peername")
+            if peer:
+                self.address = peer[0]
         try:
             await super().start(connection)
         except (aiohttp.ClientConnectionError, aiohttp.ClientResponseError) as error:
-            if not was_used:
+            if not is_reused:
                 raise
-            raise _UnansweredError(
-                isinstance(error, aiohttp.ClientResponseError)
-            ) from error
-        # No answer to this request, or one of two: which of them is, nobody knows.
-        if was_used and (self.status == 408 or line.has_surplus):
-            raise _UnansweredError(line.has_surplus)
-        self.fields = read_headers(self.raw_headers)
+            has_response = isinstance(error, aiohttp.ClientResponseError)
+            raise _UnansweredError(has_response) from error
+        # Either no response to this request, or two: then nobody can tell which one is ours.
+        has_trailing_data = self.protocol.has_trailing_data
+        if is_reused and (self.status == 408 or has_trailing_data):
+            raise _UnansweredError(has_trailing_data)
+        self.joined_headers = read_headers(self.raw_headers)
         return self
 
     async def read_piece(self) -> bytes:
@@ -164,40 +165,40 @@ class Answer(aiohttp.ClientResponse):
             return await self.content.readany()
         except RuntimeError as error:
             if self.connection is not None and not self.connection.closed:
-                raise  # a bug; else it was closed while nobody was reading
+                raise  # a bug; otherwise the connection was closed while nobody was reading
             raise FetchError(IssueCode.BODY_CUT, str(self.url), str(error)) from error
         except _FOREIGN as error:
-            raise _make_error(error, self.url, _IN_BODY) from error
+            raise _make_error(error, self.url, _BODY_CODES) from error
 
     def is_complete(self) -> bool:
         """Return whether the body has been read to its end."""
         return self.content.at_eof() and self.content.exception() is None
 
     @property
-    def has_surplus(self) -> bool:
+    def has_trailing_data(self) -> bool:
         """True if the server has sent unsolicited bytes."""
-        return self.line.has_surplus or self.route.has_surplus
+        return self.protocol.has_trailing_data or self.route.has_trailing_data
 
     def take_buffered(self) -> bytes:
         """Return the bytes that have arrived and were not read, also after a failure."""
         if self.content.exception() is None:
             return self.content.read_nowait()
-        return self.content._read_nowait(-1)  # noqa: SLF001 (the other would raise the failure)
+        return self.content._read_nowait(-1)  # noqa: SLF001 (`read_nowait` raises the failure)
 
 
 @attrs.define(eq=False)
 class HttpSession:
     """The connections of a fetcher, which are made on first use."""
 
-    # Why addresses decide, and not the socket: a request that may not be made is refused before it
-    # waits for anything, and requests can be counted by address. aiohttp connects to what its
-    # connector gives it, and to nothing else.
+    # Addresses are checked, not sockets, so that a forbidden request is refused before it waits for
+    # anything, and requests can be counted by address. aiohttp connects only to addresses that its
+    # connector returns.
 
     _options: FetchOptions
     _resolver: AbstractResolver | None
     _keepalive_seconds: float
     _max_bytes_around: int
-    """Bytes around the body of one answer, before it is given up."""
+    """Largest number of bytes around the body of one response."""
     proxies: Proxies = attrs.field(init=False)
     _session: aiohttp.ClientSession | None = None
     _is_closed: bool = False
@@ -224,41 +225,44 @@ class HttpSession:
             await self._session.close()
 
     @property
-    def connector(self) -> CleanConnector:
+    def connector(self) -> StrictConnector:
         """Connector that resolves names, and keeps connections."""
-        return cast("CleanConnector", self._open().connector)
+        return cast("StrictConnector", self._open().connector)
 
     async def find_route(self, target: RequestUrl, trust: Trust) -> Route:
-        """Return where a request may go; raise FetchError if it may go nowhere.
+        """Return the route of a request; raise FetchError if no address is allowed.
 
         A proxy resolves names itself.
         """
         if self.proxies.find(target.url) is not None:
             return Route(target, trust)
         try:
-            answers = await self.connector.look_up(
+            addresses = await self.connector.look_up(
                 target.url.raw_host or "", target.port
             )
         except _FOREIGN as error:
-            raise _make_error(
-                error, target.url, {IssueCode.CONNECT: IssueCode.DNS}
-            ) from error
-        if not answers:
+            codes = {IssueCode.CONNECT: IssueCode.DNS}
+            raise _make_error(error, target.url, codes) from error
+        if not addresses:
             raise FetchError(IssueCode.DNS, str(target), "the name has no address")
-        allowed = [each for each in answers if trust.allows(target.host, each["host"])]
+        allowed = [
+            address
+            for address in addresses
+            if trust.allows(target.host, address["host"])
+        ]
         if not allowed:
-            said = f"{target.host} is {answers[0]['host']}"
-            raise FetchError(IssueCode.BLOCKED_ADDRESS, str(target), said)
+            detail = f"{target.host} is {addresses[0]['host']}"
+            raise FetchError(IssueCode.BLOCKED_ADDRESS, str(target), detail)
         return Route(target, trust, allowed)
 
-    async def get(self, route: Route, headers: CIMultiDict[str]) -> Answer:
-        """Send a request, and return its answer; raise FetchError if there is none.
+    async def get(self, route: Route, headers: CIMultiDict[str]) -> CheckedResponse:
+        """Send a request, and return its response; raise FetchError if there is none.
 
-        No redirect is followed. Nothing is connected to but what the route says, or a proxy.
+        No redirect is followed. Connections lead only to addresses of the route, or to a proxy.
         """
         identity = self._options.identity
         while True:
-            # in the loop, because a nonce may be sent only once
+            # inside the loop, because a nonce may be sent only once
             if identity is not None:
                 headers.update(identity.sign(route.target.url))
             try:
@@ -270,22 +274,23 @@ class HttpSession:
                     trace_request_ctx=route,  # for the connector
                 )
             except _UnansweredError as error:
-                # The connection was done for, not the server: the request may be repeated at
-                # once (RFC 9112, section 9.3.1). A connection of its own ends that.
-                route.has_surplus = route.has_surplus or error.args[0]
+                # The reused connection failed, not the server, so the request is repeated at once
+                # (RFC 9112, section 9.3.1). The loop ends with the first new connection.
+                if error.args[0]:
+                    route.has_trailing_data = True
             except _FOREIGN as error:
                 raise _make_error(error, route.target.url) from error
             else:
-                answer = cast("Answer", response)
-                answer.route = route
-                return answer
+                checked = cast("CheckedResponse", response)
+                checked.route = route
+                return checked
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is not None:
             return self._session
-        connector = CleanConnector(
+        connector = StrictConnector(
             self._max_bytes_around,
-            limit=0,  # or waiting for a connection would count as the server's time
+            limit=0,  # otherwise waiting for a connection would count as the server's time
             ttl_dns_cache=60,
             resolver=self._resolver,
             keepalive_timeout=self._keepalive_seconds,
@@ -295,8 +300,8 @@ class HttpSession:
             auto_decompress=False,
             trust_env=False,  # a sitemap must not cause passwords of ~/.netrc to be sent
             cookie_jar=aiohttp.DummyCookieJar(),
-            response_class=Answer,
-            # aiohttp times only the connection; for the rest see `answers`.
+            response_class=CheckedResponse,
+            # aiohttp limits only the time to connect; see `answers` for the other limits.
             timeout=aiohttp.ClientTimeout(sock_connect=self._options.connect_seconds),
             read_bufsize=65_536,
             max_line_size=MAX_FIELD_BYTES,
@@ -304,6 +309,6 @@ class HttpSession:
             max_headers=MAX_FIELDS,
             trace_configs=[aiohttp.TraceConfig()],  # carries the route of a request
         )
-        # Or it would repeat requests by itself, and neither turns nor attempts would count them.
+        # Otherwise aiohttp would retry requests, and neither turns nor attempts would count them.
         self._session._retry_connection = False  # noqa: SLF001 (there is no option)
         return self._session

@@ -1,7 +1,7 @@
 """Requests: URLs that were checked, mapped hosts, redirects, headers."""
 
-# One parser, yarl's, decides what the host is. Text that two parsers would read differently is
-# refused: a control character that one parser drops can change the host that another one sees.
+# SECURITY: yarl alone parses the host. A text that two parsers would read differently is refused: a
+# control character that one parser removes can change the host that another one sees.
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class RequestUrl:
     """A URL without fragment and userinfo, and its userinfo apart.
 
     Attributes:
-        url: what the client requests. Path and query are one, which it sends as it is.
+        url: the URL that the client requests. Its path includes the query, and is sent unchanged.
         text: the same as text.
     """
 
@@ -93,15 +93,15 @@ def parse_request_url(url: str) -> RequestUrl:
     userinfo = f"{parsed.user or ''}:{parsed.password or ''}"
     target = write_target(url)
     origin = parsed.origin()
-    # The client would drop the mark of an empty query, but for one in the path.
-    requested = origin.with_path(
-        target if target[:1] == "/" else f"/{target}", encoded=True
-    )
     text = f"{origin}{target}"
+    if not target.startswith("/"):
+        target = f"/{target}"
+    # The client would remove the mark of an empty query, unless it is in the path.
+    requested = origin.with_path(target, encoded=True)
     host = host.lower().rstrip(".")
-    return RequestUrl(
-        requested, text, host, str(origin), "" if userinfo == ":" else userinfo
-    )
+    if userinfo == ":":
+        userinfo = ""
+    return RequestUrl(requested, text, host, str(origin), userinfo)
 
 
 def check_text(url: str) -> None:
@@ -137,11 +137,11 @@ WEB_PORTS = (80, 443)
 class HostMap:
     """Hosts, and the origins that are requested in their place.
 
-    A staging site lists the URLs of production. Its documents are fetched where they are, and all
-    else (entries, scope, robots.txt, the state, the report) goes by the names that they will have.
-    A host stands for http and https, and for one port if it is written with one.
+    A staging site lists the URLs of production. Its documents are fetched from the staging hosts,
+    but entries, scope, robots.txt, the state and the report use their names in production. A host
+    stands for http and https, and for one port if it is written with one.
 
-    Raises TypeError or ValueError for what makes no sense.
+    Raises TypeError or ValueError for invalid hosts.
     """
 
     def __init__(self, hosts: HostPairs = ()) -> None:
@@ -149,16 +149,18 @@ class HostMap:
             raise TypeError(
                 "`map_hosts` must be a dict: {'https://www.a.example': 'https://b.a.example'}"
             )
-        pairs = hosts.items() if isinstance(hosts, Mapping) else hosts
-        origins = [(_read_origin(name), _read_origin(target)) for name, target in pairs]
+        if isinstance(hosts, Mapping):
+            hosts = hosts.items()
+        origins = [(_read_origin(name), _read_origin(target)) for name, target in hosts]
         self.names = [
             (str(name.origin()), str(target.origin())) for name, target in origins
         ]
         self._targets = {_key_of(name): target for name, target in origins}
         for name, target in origins:
-            if (known := self._targets[_key_of(name)]) != target:
+            last_target = self._targets[_key_of(name)]
+            if last_target != target:
                 raise ValueError(
-                    f"`map_hosts`: {name} has two targets: {known} and {target}"
+                    f"`map_hosts`: {name} has two targets: {last_target} and {target}"
                 )
             if self.find(str(target)):
                 raise ValueError(
@@ -170,21 +172,23 @@ class HostMap:
         return bool(self._targets)
 
     def find(self, url: str) -> str:
-        """Return the URL to request in the place of one, or ""."""
-        parsed = parse_url(url) if self._targets else None
+        """Return the URL to request in place of this one, or ""."""
+        if not self._targets:
+            return ""
+        parsed = parse_url(url)
         if parsed is None:
-            target = None
-        else:
-            target = self._targets.get(_key_of(parsed))
-        if parsed is None or target is None:
+            return ""
+        target = self._targets.get(_key_of(parsed))
+        if target is None:
             return ""
         return move_to_origin(url, str(target.origin()))
 
 
 def _key_of(url: URL) -> tuple[str, int | None]:
-    return (url.raw_host or "").lower().rstrip(
-        "."
-    ), None if url.port in WEB_PORTS else url.port
+    host = (url.raw_host or "").lower().rstrip(".")
+    if url.port in WEB_PORTS:
+        return host, None
+    return host, url.port
 
 
 def _read_origin(text: str) -> URL:
@@ -193,14 +197,13 @@ def _read_origin(text: str) -> URL:
         raise TypeError(
             f"`map_hosts` must have hosts as text, got {type(text).__name__}"
         )
-    url = text if "://" in text else f"https://{text}"
-    parsed = parse_url(url) if has_web_scheme(url) else None
-    if (
-        parsed is None
-        or parsed.raw_path_qs not in ("", "/")
-        or parsed.raw_user
-        or "#" in text
-    ):
+    url = text
+    if "://" not in url:
+        url = f"https://{url}"
+    parsed = None
+    if has_web_scheme(url) and "#" not in url:
+        parsed = parse_url(url)
+    if parsed is None or parsed.raw_path_qs not in ("", "/") or parsed.raw_user:
         raise ValueError(
             f"`map_hosts`: {text.rpartition('@')[2]!r} is not a host: write it without a path or a "
             "login, such as https://staging.example.org"
@@ -210,18 +213,18 @@ def _read_origin(text: str) -> URL:
 
 @attrs.define(eq=False, slots=False)
 class RedirectChain:
-    """The redirects of one document: `most`, or as many as the options say.
+    """The redirects of one document; `max_redirects` overrides the fetcher's option.
 
-    Each URL has a name, by which it is reported, and a place, where it is asked for. They differ
-    for mapped hosts only. A redirect to a mapped host is followed at its place if it comes from
-    there. One from elsewhere is refused: headers and logins would go where a stranger points.
+    The URL that is reported (`name`) differs from the one that is requested (`requested`) only for
+    mapped hosts. A redirect from a mapped host to a mapped host is followed. A redirect from
+    another host is refused, because a stranger could direct headers and logins to the target.
 
-    A circle is the same request again: the same URL with the same cookies.
+    A loop is the same request again: the same URL with the same cookies.
     """
 
     name: RequestUrl
     _options: FetchOptions
-    _most: int | None = None
+    _max_redirects: int | None = None
     _hosts: HostMap = attrs.field(factory=HostMap)
     same_origin: bool = True
     is_permanent: bool = True
@@ -230,75 +233,78 @@ class RedirectChain:
     cookies: ChainCookies = attrs.field(factory=ChainCookies)
 
     def __attrs_post_init__(self) -> None:
-        place = self._find_place(self.name)
-        self.start = self.place = place or self.name
-        self._has_strayed = place is None
-        self._seen = {self._request}
+        mapped = self._find_mapped(self.name)
+        self.requested = mapped or self.name
+        self.start = self.requested
+        self._is_mapped = mapped is not None
+        self._requests = {self._request}
+        if self._max_redirects is None:
+            self._max_redirects = self._options.max_redirects
 
     @property
     def _request(self) -> tuple[str, str]:
         """The URL and the cookies of the next request."""
-        return self.place.text, self.cookies.write(self.place.url)
+        return self.requested.text, self.cookies.write(self.requested.url)
 
     def follow(self, location: str, *, status: int = 301, set_cookie: str = "") -> None:
         """Make the `Location` of a redirect the target, or raise FetchError.
 
         `set_cookie` has the lines of its Set-Cookie headers.
         """
-        source = self.name
-        place = self.place
+        source = str(self.name)
+        last_requested = self.requested.url
         target = location
         if set_cookie:
-            self.cookies.add(place.url, set_cookie.split("\n"))
+            self.cookies.add(last_requested, set_cookie.split("\n"))
         try:
             self._go_to(self._read(location))
             target = str(self.name)
         finally:
-            self.redirects.append(
-                Redirect(str(source), target, status, bool(set_cookie))
-            )
-        # As written: servers redirect from one spelling of a URL to another.
-        if self._request in self._seen:
-            raise FetchError(IssueCode.REDIRECT_LOOP, str(source), f"to {target}")
-        if len(self._seen) > (
-            self._options.max_redirects if self._most is None else self._most
-        ):
-            raise FetchError(IssueCode.TOO_MANY_REDIRECTS, str(source), f"to {target}")
-        is_downgrade = (place.url.scheme, self.place.url.scheme) == ("https", "http")
-        if is_downgrade and not self._options.allow_downgrade:
-            raise FetchError(IssueCode.DOWNGRADE, str(source), f"to {target}")
-        if self.place.userinfo:
+            redirect = Redirect(source, target, status, bool(set_cookie))
+            self.redirects.append(redirect)
+        # URLs are compared as written, because servers redirect from one spelling to another.
+        if self._request in self._requests:
+            raise FetchError(IssueCode.REDIRECT_LOOP, source, f"to {target}")
+        if len(self._requests) > (self._max_redirects or 0):
+            raise FetchError(IssueCode.TOO_MANY_REDIRECTS, source, f"to {target}")
+        schemes = (last_requested.scheme, self.requested.url.scheme)
+        if schemes == ("https", "http") and not self._options.allow_downgrade:
+            raise FetchError(IssueCode.DOWNGRADE, source, f"to {target}")
+        if self.requested.userinfo:
             self.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=target))
-        self._seen.add(self._request)
-        self.is_permanent = self.is_permanent and status in PERMANENT
-        # Never true again: another origin has chosen the URL, even one of the first origin.
-        self.same_origin = self.same_origin and self.place.origin == self.start.origin
+        self._requests.add(self._request)
+        if status not in PERMANENT:
+            self.is_permanent = False
+        # False for good: later URLs were chosen by another origin, even those of the first origin.
+        if self.requested.origin != self.start.origin:
+            self.same_origin = False
 
     def find_name(self, url: str) -> str:
-        """Return the name of a URL; it differs at the place of a mapped host."""
-        if url == str(self.place):
+        """Return the name of a URL; it differs for the target of a mapped host."""
+        if url == str(self.requested):
             return str(self.name)
         return url
 
     def _go_to(self, url: RequestUrl) -> None:
-        """Go to the URL of a redirect, which may be at the place of a mapped host."""
-        if not self._has_strayed and url.origin == self.place.origin:
+        """Go to the URL of a redirect, which may be on the target of a mapped host."""
+        if self._is_mapped and url.origin == self.requested.origin:
             target = url.text.removeprefix(url.origin)
             self.name = parse_request_url(self.name.origin + target)
-            self.place = url
+            self.requested = url
             return
-        place = self._find_place(url)
-        if place is not None and self._has_strayed:
-            said = "a redirect from an unmapped host to a mapped host"
-            raise FetchError(IssueCode.CROSS_HOST_CHILD, str(url), said)
-        self._has_strayed = place is None
+        mapped = self._find_mapped(url)
+        if mapped is not None and not self._is_mapped:
+            problem = "a redirect from an unmapped host to a mapped host"
+            raise FetchError(IssueCode.CROSS_HOST_CHILD, str(url), problem)
+        self._is_mapped = mapped is not None
         self.name = url
-        self.place = place or url
+        self.requested = mapped or url
 
-    def _find_place(self, name: RequestUrl) -> RequestUrl | None:
-        place = self._hosts.find(name.text)
-        if place:
-            return attrs.evolve(parse_request_url(place), userinfo=name.userinfo)
+    def _find_mapped(self, name: RequestUrl) -> RequestUrl | None:
+        """Return the URL to request in place of one on a mapped host."""
+        url = self._hosts.find(name.text)
+        if url:
+            return attrs.evolve(parse_request_url(url), userinfo=name.userinfo)
         return None
 
     def _read(self, location: str) -> RequestUrl:
@@ -306,13 +312,13 @@ class RedirectChain:
         if IssueCode.URL_CHARACTERS in url_warnings(location):
             self.issues.append(make_issue(IssueCode.URL_CHARACTERS, url=location))
         try:
-            check_text(location)  # first: resolving drops a tab in the middle
+            check_text(location)  # before resolving, which removes a tab in the middle
             if not has_web_scheme(location):
-                location = find_url(str(self.place), location) or location
+                location = find_url(str(self.requested), location) or location
             return parse_request_url(location)
         except FetchError as error:
-            said = f"redirect to {error.url}, {error.detail}"
-            raise FetchError(error.code, str(self.name), said) from error
+            detail = f"redirect to {error.url}, {error.detail}"
+            raise FetchError(error.code, str(self.name), detail) from error
 
 
 # -- headers
@@ -322,8 +328,8 @@ ACCEPT_ENCODING = "gzip"
 """The only coding that every installation reads; a caller cannot change it."""
 
 VALIDATORS = frozenset({"if-none-match", "if-modified-since"})
-"""The headers that name a stored version of a document. Not secret, and kept across origins: most
-redirects lead from http to https, or to `www`."""
+"""The headers that name a stored version of a document. They are not secret, and are kept across
+origins, because most redirects lead from http to https, or to `www`."""
 SAFE_CROSS_ORIGIN = VALIDATORS | {
     "user-agent",
     "accept",
@@ -333,8 +339,8 @@ SAFE_CROSS_ORIGIN = VALIDATORS | {
 """The headers that may be sent to another origin; any other may be a secret."""
 
 APART = frozenset({"location", "set-cookie", "x-robots-tag"})
-"""Headers whose lines would say something else as one: a crawler's name in `X-Robots-Tag` holds up
-to the end of its line, and two `Location` make no URL."""
+"""Headers whose lines have another meaning if they are joined by commas: a crawler's name in
+`X-Robots-Tag` is valid up to the end of its line, and two `Location` are not a URL."""
 
 _ENTITY_TAG = re.compile(r'(?:W/)?"[^\x00-\x20"\x7f]*"')
 

@@ -165,10 +165,10 @@ def test_https_stays_https() -> None:
     assert caught.value.code == IssueCode.DOWNGRADE
     chain = make_trail("https://site.example/", allow_downgrade=True)
     chain.follow("http://site.example/")
-    assert str(chain.place) == "http://site.example/"
+    assert str(chain.requested) == "http://site.example/"
     chain = make_trail("http://site.example/")
     chain.follow("https://site.example/")
-    assert str(chain.place) == "https://site.example/"
+    assert str(chain.requested) == "https://site.example/"
     assert not chain.same_origin
 
 
@@ -195,7 +195,7 @@ def test_locations_are_resolved(location: str, target: str) -> None:
     """Relative references, other hosts, international names, and no fragments."""
     chain = make_trail("http://site.example/a/b")
     chain.follow(location)
-    assert str(chain.place) == target
+    assert str(chain.requested) == target
     assert chain.same_origin == target.startswith("http://site.example/")
 
 

@@ -10,7 +10,7 @@ import pytest
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.options import FetchOptions
 from sitemapreader.fetch import hosts as politeness
-from sitemapreader.fetch.hosts import LENT_AFTER_SECONDS, Host, Hosts, Slot
+from sitemapreader.fetch.hosts import LENT_AFTER_SECONDS, Host, HostThrottle, Slot
 from sitemapreader.fetch.http import HttpFetcher
 from tests.support.faults import FaultServer
 
@@ -151,7 +151,7 @@ def test_429_halves_the_rate_and_good_answers_restore_it(
     """First fewer requests at once, then time between them; and back again."""
     clock, seen = Clock(), []
     monkeypatch.setattr(politeness, "time", clock)
-    host = Hosts(4, 0.0)["a.example"]
+    host = HostThrottle(4, 0.0)["a.example"]
     for _ in range(9):
         host.slow_down()
         host.slow_down()  # of the same moment
@@ -212,7 +212,7 @@ async def is_let_in(task: asyncio.Task[Slot], seconds: float = 0.0) -> bool:
 
 async def test_a_turn_that_is_given_up_while_waiting_is_not_lost() -> None:
     """Cancelled at the slot or in the gap, a request leaves the others their slots."""
-    host = Hosts(1, 0.0)["a"]
+    host = HostThrottle(1, 0.0)["a"]
     slot = await entering(host)
     waiting = entering(host)
     await asyncio.sleep(0)
@@ -230,7 +230,7 @@ async def test_a_turn_that_is_given_up_while_waiting_is_not_lost() -> None:
 
 async def test_a_paused_slot_is_lent_to_another_requester_only() -> None:
     """The same requester waits for its release, another one only for a pause of some length."""
-    host = Hosts(1, 0.0)["a"]
+    host = HostThrottle(1, 0.0)["a"]
     slot = await entering(host, WALK)
     slot.pause()
     sibling, stranger = entering(host, WALK), entering(host)
@@ -245,7 +245,7 @@ async def test_a_paused_slot_is_lent_to_another_requester_only() -> None:
 
 async def test_a_slot_in_use_is_not_lent() -> None:
     """As long as something is asked of the server, between two steps of a reader, and again."""
-    host = Hosts(1, 0.0)["a"]
+    host = HostThrottle(1, 0.0)["a"]
     slot = await entering(host, WALK)
     stranger = entering(host)
     for _ in range(20):
@@ -269,7 +269,7 @@ async def test_only_so_many_idle_hosts_are_remembered(
 ) -> None:
     """A run over many hosts forgets those that need no memory, and only those."""
     monkeypatch.setattr(politeness, "MAX_IDLE_HOSTS", 10)
-    hosts = Hosts(1, 0.0)
+    hosts = HostThrottle(1, 0.0)
     await hosts["busy"].acquire(Slot())
     hosts["slow"].delay = 5
     hosts["later"].defer(60)

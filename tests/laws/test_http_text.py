@@ -83,7 +83,7 @@ def test_any_location_is_followed_or_refused(text: str) -> None:
     except FetchError as error:
         refusal = error
     if refusal is None:
-        assert chain.place.url.scheme == "https"
+        assert chain.requested.url.scheme == "https"
     else:
         assert refusal.code in REFUSALS
         assert refusal.url == "https://site.example/a/b?c"
