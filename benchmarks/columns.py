@@ -20,8 +20,9 @@ from pathlib import Path
 
 from parts import make_urlset
 
-from sitemapreader import open_output, walk
+from sitemapreader import walk
 from sitemapreader.fetch import FolderFetcher
+from sitemapreader.output import open_output
 
 SITE = "https://www.example.com/"
 IN_A_SITEMAP = 50_000

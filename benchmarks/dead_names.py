@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import AsyncResolver, ThreadedResolver
 
-from sitemapreader import HttpFetcher, walk_many
+from sitemapreader import walk_many
+from sitemapreader.fetch import HttpFetcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,8 +22,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from sitemapreader import Image, UrlEntry, open_output
-from sitemapreader.output import FORMATS
+from sitemapreader import UrlEntry
+from sitemapreader.output import FORMATS, open_output
+from sitemapreader.records import Image
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,7 +97,7 @@ def write_file(format: str) -> Callable[[str, int], None]:  # noqa: A002 (as in 
 
 def stream_batches(_path: str, urls: int) -> None:
     """Make Arrow batches of all entries, and discard them."""
-    from sitemapreader import read_batches  # noqa: PLC0415 (needs an extra)
+    from sitemapreader.tables import read_batches  # noqa: PLC0415 (needs an extra)
 
     events = (entry for batch in make_batches(urls) for entry in batch)
     rows = sum(batch.num_rows for batch in read_batches(events))
@@ -106,7 +107,7 @@ def stream_batches(_path: str, urls: int) -> None:
 
 def make_frame(_path: str, urls: int) -> None:
     """Make a DataFrame, which holds everything."""
-    from sitemapreader import to_dataframe  # noqa: PLC0415 (needs an extra)
+    from sitemapreader.tables import to_dataframe  # noqa: PLC0415 (needs an extra)
 
     rows = len(to_dataframe(entry for batch in make_batches(urls) for entry in batch))
     if rows != urls:

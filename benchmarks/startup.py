@@ -26,7 +26,7 @@ COMMANDS = {
     "import sitemapreader": ["-c", "import sitemapreader"],
     "import read": ["-c", "from sitemapreader import read"],
     "import walk": ["-c", "from sitemapreader import walk"],
-    "import HttpFetcher": ["-c", "from sitemapreader import HttpFetcher"],
+    "import HttpFetcher": ["-c", "from sitemapreader.fetch import HttpFetcher"],
     "--help": ["-m", "sitemapreader", "--help"],
     "one file": ["-m", "sitemapreader", "-q"],
     "import aiohttp": ["-c", "import aiohttp"],

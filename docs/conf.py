@@ -179,35 +179,23 @@ def _protect(text: str) -> str:
 
 PUBLIC = {
     "Walking a site": """
-        walk walk_sync Walk walk_many walk_many_sync SiteRun SiteTask
-        watch watch_sync Watch SiteOutcome SiteStatus discover discover_sync Discovery newest
-        newest_sync Newest why why_sync Explanation
+        walk walk_sync Walk walk_many walk_many_sync SiteRun SiteTask watch watch_sync Watch
+        SiteOutcome SiteStatus discover discover_sync Discovery newest newest_sync Newest presence
     """,
-    "Reading one document": "read SitemapReader Event parse_robots Robots usage_of urls",
-    "Values": """
-        UrlEntry SitemapEntry Image Video News Alternate _types.models.Price
-        _types.models.Restriction Extra Format Via Change DateSource
-    """,
+    "Arguments": "Search Follow Sample Changes State Limits FetchOptions",
+    "Reading one document": "read SitemapReader Event robots urls",
+    "Values": "UrlEntry SitemapEntry Format Via Change records",
     "Report, Issues and errors": """
-        Report Document Status Role Issue IssueCode Severity SitemapReaderError
-        FetchError StateError
+        Report Document Status Role Issue IssueCode Severity SitemapReaderError FetchError
     """,
-    "Limits, options, fetchers and pages": """
-        Limits FetchOptions Search Follow Sample Changes Identity HttpFetcher fetch pages
-    """,
-    "State": """
-        State changes.SiteState changes.DocumentState changes.UnlistedUrl
-        changes.GonePage changes.name_of_sitemaps changes.PlannedDocument
-    """,
-    "Outputs and tables": """
-        open_output to_dataframe read_batches IncompleteWarning output
-    """,
+    "Fetchers and pages": "fetch pages",
+    "State": "changes",
+    "Outputs and tables": "output tables",
 }
 """Heading -> the names below it, in `sitemapreader`: modules stand for all that they export."""
 _OPTIONS = {
     "Event": ":no-value:",
     "IssueCode": ":no-members:",
-    "fetch": ":exclude-members: HttpFetcher",
 }
 REFERENCE = """# API reference
 

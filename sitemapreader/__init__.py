@@ -22,9 +22,8 @@ async def main():
 asyncio.run(main())
 ```
 
-Public are the names that docs/reference.md has, those in `__all__` of `sitemapreader.audit`
-and `distributed`, and the modules of `sitemapreader.recipes` with the names that
-their documentation shows. Everything else is internal and may change in any version.
+Public are these names, and the modules without an underscore with the names in their `__all__`:
+docs/reference.md has all. Everything else is internal and may change in any version.
 """
 
 from __future__ import annotations
@@ -36,170 +35,120 @@ from sitemapreader._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from sitemapreader._api import (
-        Discovery,
-        discover,
-        discover_sync,
-        walk,
-        walk_sync,
+        Discovery as Discovery,
+        discover as discover,
+        discover_sync as discover_sync,
+        walk as walk,
+        walk_sync as walk_sync,
     )
-    from sitemapreader._identity import Identity
     from sitemapreader._many import (
-        SiteRun,
-        SiteTask,
-        Watch,
-        walk_many,
-        walk_many_sync,
-        watch,
-        watch_sync,
+        SiteRun as SiteRun,
+        SiteTask as SiteTask,
+        Watch as Watch,
+        walk_many as walk_many,
+        walk_many_sync as walk_many_sync,
+        watch as watch,
+        watch_sync as watch_sync,
     )
-    from sitemapreader._presence import Explanation, why, why_sync
-    from sitemapreader._read import SitemapReader, read
-    from sitemapreader._read.robots import Robots, parse_robots
-    from sitemapreader._read.usage import usage_of
-    from sitemapreader._tables import IncompleteWarning, read_batches, to_dataframe
-    from sitemapreader._types.arguments import Changes, Follow, Sample, Search
-    from sitemapreader._types.errors import FetchError, SitemapReaderError, StateError
-    from sitemapreader._types.issues import Issue, IssueCode, Severity
+    from sitemapreader._read import (
+        SitemapReader as SitemapReader,
+        read as read,
+    )
+    from sitemapreader._types.arguments import (
+        Changes as Changes,
+        Follow as Follow,
+        Sample as Sample,
+        Search as Search,
+    )
+    from sitemapreader._types.errors import (
+        FetchError as FetchError,
+        SitemapReaderError as SitemapReaderError,
+    )
+    from sitemapreader._types.issues import (
+        Issue as Issue,
+        IssueCode as IssueCode,
+        Severity as Severity,
+    )
     from sitemapreader._types.models import (
-        Alternate,
-        Change,
-        DateSource,
-        Event,
-        Extra,
-        Format,
-        Image,
-        News,
-        SitemapEntry,
-        UrlEntry,
-        Via,
-        Video,
+        Change as Change,
+        Event as Event,
+        Format as Format,
+        SitemapEntry as SitemapEntry,
+        UrlEntry as UrlEntry,
+        Via as Via,
     )
-    from sitemapreader._types.options import FetchOptions, Limits
+    from sitemapreader._types.options import (
+        FetchOptions as FetchOptions,
+        Limits as Limits,
+    )
     from sitemapreader._types.outcomes import (
-        Document,
-        Role,
-        SiteOutcome,
-        SiteStatus,
-        Status,
+        Document as Document,
+        Role as Role,
+        SiteOutcome as SiteOutcome,
+        SiteStatus as SiteStatus,
+        Status as Status,
     )
-    from sitemapreader._walk.newest import Newest, newest, newest_sync
-    from sitemapreader._walk.report import Report
-    from sitemapreader._walk.walks import Walk
-    from sitemapreader.changes import State
-    from sitemapreader.fetch.http import HttpFetcher
-    from sitemapreader.output import open_output
-
-
-__all__ = [
-    "Alternate",
-    "Change",
-    "Changes",
-    "DateSource",
-    "Discovery",
-    "Document",
-    "Event",
-    "Explanation",
-    "Extra",
-    "FetchError",
-    "FetchOptions",
-    "Follow",
-    "Format",
-    "HttpFetcher",
-    "Identity",
-    "Image",
-    "IncompleteWarning",
-    "Issue",
-    "IssueCode",
-    "Limits",
-    "Newest",
-    "News",
-    "Report",
-    "Robots",
-    "Role",
-    "Sample",
-    "Search",
-    "Severity",
-    "SiteOutcome",
-    "SiteRun",
-    "SiteStatus",
-    "SiteTask",
-    "SitemapEntry",
-    "SitemapReader",
-    "SitemapReaderError",
-    "State",
-    "StateError",
-    "Status",
-    "UrlEntry",
-    "Via",
-    "Video",
-    "Walk",
-    "Watch",
-    "discover",
-    "discover_sync",
-    "newest",
-    "newest_sync",
-    "open_output",
-    "parse_robots",
-    "read",
-    "read_batches",
-    "to_dataframe",
-    "usage_of",
-    "walk",
-    "walk_many",
-    "walk_many_sync",
-    "walk_sync",
-    "watch",
-    "watch_sync",
-    "why",
-    "why_sync",
-]
+    from sitemapreader._walk.newest import (
+        Newest as Newest,
+        newest as newest,
+        newest_sync as newest_sync,
+    )
+    from sitemapreader._walk.report import (
+        Report as Report,
+    )
+    from sitemapreader._walk.walks import (
+        Walk as Walk,
+    )
+    from sitemapreader.changes import (
+        State as State,
+    )
 
 # Loaded on first use: `--help` imports nothing, reading a file no asyncio, walking a folder no
-# aiohttp.
-_EXPORTS_BY_MODULE = {
-    "_types.errors": "FetchError SitemapReaderError StateError",
-    "fetch.http": "HttpFetcher",
-    "_tables": "IncompleteWarning read_batches to_dataframe",
-    "_many": "SiteRun SiteTask Watch walk_many walk_many_sync watch watch_sync",
-    "_identity": "Identity",
-    "_types.issues": "Issue IssueCode Severity",
-    "_types.models": "Alternate Change DateSource Event Extra Format Image News SitemapEntry "
-    "UrlEntry Via Video",
-    "_types.options": "FetchOptions Limits",
-    "output": "open_output",
-    "_presence": "Explanation why why_sync",
-    "_read": "SitemapReader read",
-    "_read.robots": "Robots parse_robots",
-    "_read.usage": "usage_of",
-    "_types.outcomes": "Document Role SiteOutcome SiteStatus Status",
-    "_walk.report": "Report",
-    "changes": "State",
+# aiohttp. Type checkers read the imports above.
+_NAMES_BY_MODULE = {
     "_api": "Discovery discover discover_sync walk walk_sync",
+    "_many": "SiteRun SiteTask Watch walk_many walk_many_sync watch watch_sync",
+    "_read": "SitemapReader read",
     "_types.arguments": "Changes Follow Sample Search",
-    "_walk.walks": "Walk",
+    "_types.errors": "FetchError SitemapReaderError",
+    "_types.issues": "Issue IssueCode Severity",
+    "_types.models": "Change Event Format SitemapEntry UrlEntry Via",
+    "_types.options": "FetchOptions Limits",
+    "_types.outcomes": "Document Role SiteOutcome SiteStatus Status",
     "_walk.newest": "Newest newest newest_sync",
+    "_walk.report": "Report",
+    "_walk.walks": "Walk",
+    "changes": "State",
 }
-_EXPORTS = {
-    name: module
-    for module, names in _EXPORTS_BY_MODULE.items()
-    for name in names.split()
+_MODULE_BY_NAME = {
+    name: module for module, names in _NAMES_BY_MODULE.items() for name in names.split()
 }
 """Public name -> the module that it is loaded from when it is first used."""
+__all__ = sorted(_MODULE_BY_NAME)  # noqa: PLE0605 (one list, of which the others are made)
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name (PEP 562)."""
-    if name not in _EXPORTS:
+    if name not in _MODULE_BY_NAME:
         said = f"module {__name__!r} has no attribute {name!r}"
+        if instead := _find_moved(name):
+            raise ImportError(f"{said}: write {instead}", name=name)
         if not name.startswith("_"):  # nobody reads that about a name of Python's own
             from sitemapreader._types.habits import advise_name  # noqa: PLC0415 (rare)
 
             said = f"{said}:{advise_name(name, __all__)}".removesuffix(":")
         raise AttributeError(said)
-    value = getattr(import_module(f"{__name__}.{_EXPORTS[name]}"), name)
+    value = getattr(import_module(f"{__name__}.{_MODULE_BY_NAME[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_EXPORTS])
+    return sorted([*globals(), *_MODULE_BY_NAME])
+
+
+def _find_moved(name: str) -> str:
+    """Return the import of a name of 0.3 that has moved, or ""."""
+    from sitemapreader._types.moved import MOVED_NAMES  # noqa: PLC0415 (rare)
+
+    return MOVED_NAMES.get(name, "")

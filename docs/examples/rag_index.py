@@ -18,8 +18,8 @@ from contextlib import closing
 
 import trafilatura
 
-from sitemapreader import Changes, FetchError, FetchOptions, HttpFetcher, walk
-from sitemapreader.fetch import read_body
+from sitemapreader import Changes, FetchError, FetchOptions, walk
+from sitemapreader.fetch import HttpFetcher, read_body
 from sitemapreader.pages import RobotsCache
 
 AGENT = "mybot/1.0 (+https://example.org/bot)"

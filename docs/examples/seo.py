@@ -10,8 +10,8 @@ import sys
 
 import pandas as pd
 
-from sitemapreader import to_dataframe
 from sitemapreader.audit import audit_sync
+from sitemapreader.tables import to_dataframe
 
 
 def summarize(site):

@@ -19,7 +19,6 @@ from pydantic import AfterValidator, BaseModel, Field
 from sitemapreader._api import Discovery, discover, walk
 from sitemapreader._many.sources import check_task
 from sitemapreader._mcp.memory import SiteMemory
-from sitemapreader._presence import why
 from sitemapreader._types.arguments import Changes
 from sitemapreader._types.dates import parse_since
 from sitemapreader._types.issues import IssueCode, excerpt
@@ -28,6 +27,7 @@ from sitemapreader._types.options import Limits
 from sitemapreader._types.outcomes import Document
 from sitemapreader._walk.report import Report
 from sitemapreader.fetch.http import HttpFetcher
+from sitemapreader.presence import why
 
 PATIENCE_SECONDS = 20.0
 """Time of a call that reads a site; clients give up after 60 seconds, and some earlier."""

@@ -26,8 +26,13 @@ from sitemapreader._types.urls import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping
-    from collections.abc import Set as AbstractSet
+    from collections.abc import (
+        Callable,
+        Generator,
+        Iterable,
+        Mapping,
+        Set as AbstractSet,
+    )
 
     from sitemapreader._read.stats import ReadStats
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader import Robots
+    from sitemapreader.robots import Robots
 
 T = TypeVar("T")
 

@@ -26,8 +26,9 @@ from sitemapreader.pages import RobotsCache
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from sitemapreader import Report, Robots, Walk
+    from sitemapreader import Report, Walk
     from sitemapreader.fetch import Fetcher
+    from sitemapreader.robots import Robots
 
 _QUERIES, _PREPARING, _ROBOTS = (
     read_queries(name) for name in ("loading", "preparing", "robots")

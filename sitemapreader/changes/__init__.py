@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from sitemapreader._types.arguments import Changes
+from sitemapreader._types.errors import StateError
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.memory import GonePage, UnlistedUrl
 from sitemapreader.changes.database import open_reader
@@ -48,6 +49,7 @@ __all__ = [
     "PlannedDocument",
     "SiteState",
     "State",
+    "StateError",
     "UnlistedUrl",
     "name_of_sitemaps",
 ]

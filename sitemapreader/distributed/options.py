@@ -10,8 +10,8 @@ from typing import Any
 import attrs
 from attrs.validators import ge, le, optional
 
-from sitemapreader import Identity
 from sitemapreader._types.options import FetchOptions, Limits
+from sitemapreader.fetch import Identity
 
 
 def _check_fetch(

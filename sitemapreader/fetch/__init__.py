@@ -7,6 +7,7 @@ bytes, an archive. Nothing is parsed here.
 from __future__ import annotations
 
 from sitemapreader._bytes.charset import charset_of
+from sitemapreader._identity import Identity
 from sitemapreader.fetch.answers import read_body
 from sitemapreader.fetch.client import Fetcher, MakesClients, Response
 from sitemapreader.fetch.functions import FunctionFetcher
@@ -28,6 +29,7 @@ __all__ = [
     "HasName",
     "HasSettings",
     "HttpFetcher",
+    "Identity",
     "MakesClients",
     "MemoryFetcher",
     "Proxies",

@@ -31,12 +31,11 @@ from sitemapreader import (
     Changes,
     FetchError,
     FetchOptions,
-    HttpFetcher,
     SitemapReaderError,
     State,
     walk,
 )
-from sitemapreader.fetch import Proxies, read_body
+from sitemapreader.fetch import HttpFetcher, Proxies, read_body
 from sitemapreader.urls import host_of, origin_of, site_of, url_key
 
 if TYPE_CHECKING:

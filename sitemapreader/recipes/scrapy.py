@@ -33,9 +33,9 @@ from sitemapreader import (
     SitemapReader,
     UrlEntry,
     Via,
-    parse_robots,
 )
 from sitemapreader.fetch import charset_of
+from sitemapreader.robots import parse_robots
 
 try:
     from scrapy import Request, Spider

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader.audit import Row
-from sitemapreader.audit import report as figures
+from sitemapreader.audit import Row, report as figures
 from sitemapreader.audit.models import Category
 from sitemapreader.audit.report.templates import format_audit
 from tests.audit import audits

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from sitemapreader._types.outcomes import show_bytes
-from sitemapreader.audit import Row
-from sitemapreader.audit import report as figures
+from sitemapreader.audit import Row, report as figures
 from sitemapreader.audit.models import Category
 from sitemapreader.audit.report.templates import format_audit
 from tests.audit import audits

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import inspect
+import re
+from importlib import import_module
 from types import ModuleType
 
 import pytest
 
 import sitemapreader
 from sitemapreader import FetchError, IssueCode, SiteRun, walk_many
+from sitemapreader._types.moved import MOVED_NAMES
 from sitemapreader._types.urls import origin_of
 from sitemapreader.fetch import MemoryFetcher, StoredResponse, charset_of, read_body
 from sitemapreader.pages import page_type_of
@@ -18,22 +22,15 @@ from tests.support.each_case import for_each
 
 API = (
     # values
-    "Alternate",
     "Change",
-    "DateSource",
     "Event",
-    "Explanation",
-    "Extra",
     "Format",
-    "Image",
     "Issue",
     "IssueCode",
-    "News",
     "Severity",
     "SitemapEntry",
     "UrlEntry",
     "Via",
-    "Video",
     # one sitemap
     "SitemapReader",
     "read",
@@ -62,14 +59,6 @@ API = (
     "Watch",
     "watch",
     "watch_sync",
-    "why",
-    "why_sync",
-    # outputs
-    "IncompleteWarning",
-    "open_output",
-    "read_batches",
-    "to_dataframe",
-    "usage_of",
     # choices
     "Changes",
     "FetchOptions",
@@ -77,16 +66,9 @@ API = (
     "Limits",
     "Sample",
     "Search",
-    # fetching
-    "HttpFetcher",
-    "Identity",
-    # helpers of crawlers
-    "Robots",
-    "parse_robots",
     # exceptions
     "FetchError",
     "SitemapReaderError",
-    "StateError",
 )
 EXPORTED = sitemapreader.__all__
 
@@ -108,6 +90,39 @@ def described(name: str) -> list[tuple[str, object]]:
 def test_the_list_is_sorted_and_free_of_repeats() -> None:
     """`__all__` is a sorted list without repeats, so that a change to it is one line."""
     assert list(EXPORTED) == sorted(set(EXPORTED))
+
+
+def test_names_at_the_top_are_few() -> None:
+    """A reader can look through them; what is used in one room is public in that room."""
+    assert len(EXPORTED) <= 42
+
+
+@for_each("name", MOVED_NAMES)
+def test_a_name_of_0_3_answers_with_where_it_is(name: str) -> None:
+    """An import of a name that has moved fails with the import to write instead."""
+    instead = MOVED_NAMES[name]
+    with pytest.raises(ImportError, match=f"{name}.*write {re.escape(instead)}"):
+        getattr(sitemapreader, name)
+    with pytest.raises(ImportError, match=re.escape(instead)):
+        exec(f"from sitemapreader import {name}")  # noqa: S102 (as a program does)
+    if instead.startswith("from "):
+        exec(instead)  # noqa: S102 (the same)
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    """The imports for type checkers are those of the table."""
+    tree = ast.parse(inspect.getsource(sitemapreader))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    imported = {
+        alias.asname or "": node.module or ""
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert sorted(imported) == EXPORTED
+    for name, module in imported.items():
+        same = getattr(import_module(module), name)
+        assert getattr(sitemapreader, name) is same
 
 
 def test_the_list_is_complete() -> None:

@@ -20,21 +20,13 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
     load_pem_private_key,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from yarl import URL
 
-from sitemapreader import (
-    FetchError,
-    FetchOptions,
-    HttpFetcher,
-    Identity,
-    Search,
-    walk,
-    walk_many,
-)
+from sitemapreader import FetchError, FetchOptions, Search, walk, walk_many
 from sitemapreader._identity import SignatureForm, SignatureParameters
 from sitemapreader.audit import audit
+from sitemapreader.fetch import HttpFetcher, Identity
 from tests.support.certificates import believe, make_server_context, write_certificate
 from tests.support.commands import run
 from tests.support.faults import ROUTES, FaultServer, Request, always, answered

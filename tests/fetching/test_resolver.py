@@ -16,14 +16,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from sitemapreader import (
-    FetchError,
-    FetchOptions,
-    HttpFetcher,
-    IssueCode,
-    walk,
-    walk_many,
-)
+from sitemapreader import FetchError, FetchOptions, IssueCode, walk, walk_many
+from sitemapreader.fetch import HttpFetcher
 from tests.support import package
 from tests.support.each_case import for_each
 from tests.support.faults import DOCUMENT, FaultServer

@@ -6,8 +6,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from functools import partial
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sitemapreader._types.dates import (
     as_since,

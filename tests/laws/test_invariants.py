@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sitemapreader._bytes import codings as inflate_module
 from sitemapreader._bytes.codings import DecompressionError, Decompressor

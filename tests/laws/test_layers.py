@@ -43,11 +43,11 @@ CONFINED = {
         "distributed",
         "_many",
         "output",
-        "_tables",
+        "tables",
         "_walk",
     },
     "xlsxwriter": {"output"},
-    "pandas": {"audit", "_tables", "_walk"},
+    "pandas": {"audit", "tables", "_walk"},
 }
 """Foreign modules, and the only rooms that import them."""
 

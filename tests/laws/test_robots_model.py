@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from protego import Protego
 
-from sitemapreader import parse_robots
+from sitemapreader.robots import parse_robots
 from tests.support.robots_model import (
     TOKENS,
     Sampler,

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import pytest
 
-from sitemapreader import FetchOptions, HttpFetcher, Limits, Search, walk_many
+from sitemapreader import FetchOptions, Limits, Search, walk_many
+from sitemapreader.fetch import HttpFetcher
 from tests.support import package
 from tests.support.faults import FaultServer
 from tests.support.hosts import HOSTS, NamedAddresses, resolve

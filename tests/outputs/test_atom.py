@@ -10,9 +10,9 @@ import feedparser
 import pytest
 from defusedxml import ElementTree
 
-from sitemapreader import UrlEntry, open_output
+from sitemapreader import UrlEntry
 from sitemapreader._types.models import Change
-from sitemapreader.output import atom
+from sitemapreader.output import atom, open_output
 from tests.support.commands import run
 from tests.support.walking import urlset
 

@@ -6,18 +6,11 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from sitemapreader import (
-    DateSource,
-    Issue,
-    IssueCode,
-    News,
-    UrlEntry,
-    read,
-)
+from sitemapreader import Issue, IssueCode, UrlEntry, read
 from sitemapreader._types.rows import is_recent
+from sitemapreader.records import DateSource, News
 from tests.support.walking import ROBOTS, Pages, urlset, walk_all
 
 SITEMAP = "https://example.org/news.xml"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sitemapreader import UrlEntry, open_output, read
+from sitemapreader import UrlEntry, read
+from sitemapreader.output import open_output
 from tests.support import package
 from tests.support.commands import run
 from tests.support.each_case import for_each

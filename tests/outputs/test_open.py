@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sitemapreader import UrlEntry, open_output
-from sitemapreader.output import FORMATS
+from sitemapreader import UrlEntry
+from sitemapreader.output import FORMATS, open_output
 from tests.support.walking import SITE
 
 if TYPE_CHECKING:

@@ -10,22 +10,14 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from sitemapreader import (
-    Alternate,
-    Extra,
-    Image,
-    News,
-    UrlEntry,
-    Video,
-    open_output,
-    walk_sync,
-)
+from sitemapreader import UrlEntry, walk_sync
 from sitemapreader._columns import COLUMNS, SCHEMA_VERSION
 from sitemapreader._types.models import Price, Restriction
 from sitemapreader.fetch import FolderFetcher
+from sitemapreader.output import open_output
+from sitemapreader.records import Alternate, Extra, Image, News, Video
 from tests.support import package
 from tests.support.strategies import characters
 

@@ -11,10 +11,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from sitemapreader import SitemapReader, UrlEntry, open_output, walk, walk_many
+from sitemapreader import SitemapReader, UrlEntry, walk, walk_many
 from sitemapreader._columns import COLUMNS, DERIVED_COLUMNS
 from sitemapreader._columns.arrow import make_batch
 from sitemapreader._types.dates import parse_lastmod
@@ -25,7 +24,7 @@ from sitemapreader._types.rows import (
     select_rows,
 )
 from sitemapreader.fetch import MemoryFetcher
-from sitemapreader.output import FORMATS
+from sitemapreader.output import FORMATS, open_output
 from tests.support.each_case import for_each
 from tests.support.grouping import grouped
 from tests.support.strategies import characters

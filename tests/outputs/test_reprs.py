@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sitemapreader import Image, SitemapEntry, UrlEntry, Via, walk, walk_sync
+from sitemapreader import SitemapEntry, UrlEntry, Via, walk, walk_sync
 from sitemapreader.fetch import MemoryFetcher
+from sitemapreader.records import Image
 from tests.support.walking import SITE, urlset
 
 TOP = f"{SITE}sitemap.xml"

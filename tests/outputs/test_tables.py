@@ -12,16 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import (
-    IncompleteWarning,
-    IssueCode,
-    read,
-    read_batches,
-    to_dataframe,
-    walk_sync,
-)
+from sitemapreader import IssueCode, read, walk_sync
 from sitemapreader._columns import COLUMNS
 from sitemapreader.fetch import FolderFetcher, MemoryFetcher, StoredResponse
+from sitemapreader.tables import IncompleteWarning, read_batches, to_dataframe
 from tests.support import package
 from tests.support.each_case import for_each
 from tests.support.walking import ROBOTS, SITE, Pages, index, status, urlset

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from sitemapreader import Change, Image, News, UrlEntry, Video
+from sitemapreader import Change, UrlEntry
 from sitemapreader._columns import COLUMNS, choose_columns
 from sitemapreader._types.models import Extra
 from sitemapreader.output import open_output
@@ -25,6 +24,7 @@ from sitemapreader.output.text import (
     escape_urls,
     neutralise_formulas,
 )
+from sitemapreader.records import Image, News, Video
 from tests.support.each_case import for_each
 
 if TYPE_CHECKING:

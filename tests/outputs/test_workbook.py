@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import Alternate, News, UrlEntry, open_output
+from sitemapreader import UrlEntry
 from sitemapreader._types.rows import SiteRows
-from sitemapreader.output import workbook
+from sitemapreader.output import open_output, workbook
+from sitemapreader.records import Alternate, News
 from tests.support.commands import run
 
 if TYPE_CHECKING:

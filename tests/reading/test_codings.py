@@ -15,8 +15,7 @@ from sitemapreader._bytes.codings import decode_start, read_codings
 from tests.support.each_case import for_each
 from tests.support.reading import urlset
 from tests.support.serving import Answer, serve_site
-from tests.support.walking import index, read_site
-from tests.support.walking import urlset as list_urls
+from tests.support.walking import index, read_site, urlset as list_urls
 
 COUNT = 1_000
 ENTRY = b"<url><loc>https://a.example/%d</loc></url>\n"

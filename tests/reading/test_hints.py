@@ -6,8 +6,7 @@ import tomllib
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sitemapreader._read.html import MAX_HINTS, find_hints
 from sitemapreader._types.models import SitemapEntry, Via

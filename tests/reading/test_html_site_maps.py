@@ -8,8 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from sitemapreader import Issue, IssueCode, SitemapReader, UrlEntry, read
 from sitemapreader._types.urls import load_suffixes, resolve

@@ -7,8 +7,7 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sitemapreader._read.robots import Robots, parse_robots
 from sitemapreader._types.issues import IssueCode

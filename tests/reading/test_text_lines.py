@@ -7,16 +7,16 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from sitemapreader import Issue, IssueCode, UrlEntry, parse_robots, read
+from sitemapreader import Issue, IssueCode, UrlEntry, read
 from sitemapreader._bytes.lines import LineReader, iterate_lines
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.sources import load_known
 from sitemapreader.distributed import begin_run
 from sitemapreader.distributed.planning import read_partition_hosts
 from sitemapreader.distributed.storage import Storage
+from sitemapreader.robots import parse_robots
 from tests.support.commands import run
 from tests.support.each_case import for_each
 

@@ -8,8 +8,8 @@ from typing import Any
 import http_sf
 import pytest
 
-from sitemapreader import parse_robots, usage_of
 from sitemapreader._read.usage import parse_signals, parse_usage
+from sitemapreader.robots import parse_robots, usage_of
 
 SITE = "https://a.example"
 AGENT = "NewsBot/1.0"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sitemapreader import SitemapReader, parse_robots
+from sitemapreader import SitemapReader
 from sitemapreader._types.issues import Issue, IssueCode
 from sitemapreader._types.models import UrlEntry
+from sitemapreader.robots import parse_robots
 
 HOST = "https://www.example.org/"
 CHUNKS = (1, 4_099, 10_000_000)

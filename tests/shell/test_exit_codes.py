@@ -18,8 +18,7 @@ from sitemapreader._types.options import Limits
 from tests.support import package
 from tests.support.commands import run, serving, urlset
 from tests.support.serving import Site
-from tests.support.walking import ROBOTS, fault, index, walk_all
-from tests.support.walking import urlset as small_urlset
+from tests.support.walking import ROBOTS, fault, index, urlset as small_urlset, walk_all
 
 if TYPE_CHECKING:
     from pathlib import Path

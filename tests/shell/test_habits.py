@@ -266,7 +266,7 @@ def test_advice_is_for_the_function() -> None:
     {
         "parse": ": write read",
         "sitemap_tree_for_homepage": ": write walk",
-        "sitemap_to_df": ": write to_dataframe",
+        "sitemap_to_df": ": write from sitemapreader.tables import to_dataframe",
         "wlak": ": did you mean walk?",
         "qqq": "no attribute 'qqq'",
     }.items(),

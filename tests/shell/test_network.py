@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 import pytest
 from aiohttp import web
 
-from sitemapreader import FetchError, FetchOptions, HttpFetcher
+from sitemapreader import FetchError, FetchOptions
+from sitemapreader.fetch import HttpFetcher
 from tests.support.commands import allow, run, running, serving, urlset
 from tests.support.each_case import for_each
 

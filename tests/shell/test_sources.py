@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import sitemapreader
-from sitemapreader import SiteTask, walk_many_sync, walk_sync
+from sitemapreader import SiteTask, tables, walk_many_sync, walk_sync
 from sitemapreader._many.sources import check_task
 from sitemapreader.fetch import MemoryFetcher
 from tests.support import package
@@ -164,7 +163,7 @@ def walk_many_locs(url: str) -> list[str]:
 READERS: list[Callable[[str], list[str]]] = [
     walk_locs,
     walk_many_locs,
-    lambda url: list(sitemapreader.to_dataframe(url)["loc"]),
+    lambda url: list(tables.to_dataframe(url)["loc"]),
     lambda url: run(url, "-q").stdout.split(),
 ]
 
@@ -195,7 +194,7 @@ def test_a_folder_leads_to_the_site(page: object, path: str) -> None:
     with serving({**ARCHIVE, path: page}) as (url,):
         expected = sorted(walk_locs(url + path))
         done = run(url + path, "-q")
-        table = sitemapreader.to_dataframe(url + path)["loc"]
+        table = tables.to_dataframe(url + path)["loc"]
     assert len(expected) == 1020
     assert (done.returncode, sorted(done.stdout.split())) == (0, expected)
     assert sorted(table) == expected

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import FetchOptions, HttpFetcher, Search, discover, walk, walk_sync
-from sitemapreader.fetch import FolderFetcher
+from sitemapreader import FetchOptions, Search, discover, walk, walk_sync
+from sitemapreader.fetch import FolderFetcher, HttpFetcher
 from tests.support import package
 from tests.support.faults import ROUTES, FaultServer, Request, Step, answered
 from tests.support.grouping import grouped

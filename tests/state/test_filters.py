@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from sitemapreader import Changes, walk
 from sitemapreader._types.models import UrlEntry
 from sitemapreader._types.outcomes import FINISHED_BEFORE
-from sitemapreader.changes import State
-from sitemapreader.changes import tracker as delivery
+from sitemapreader.changes import State, tracker as delivery
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from tests.support.grouping import grouped
 from tests.support.scale import SCALE

@@ -7,8 +7,10 @@ import importlib
 import re
 from collections import defaultdict
 from functools import cache
-from re import _constants as kinds  # type: ignore[attr-defined]  # no public parser exists
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import (  # type: ignore[attr-defined]  # no public parser exists
+    _constants as kinds,
+    _parser as parser,
+)
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.support.package import PACKAGE

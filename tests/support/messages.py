@@ -30,7 +30,7 @@ CODE = re.compile(
 """Groups of regular expressions, end tags, templates, types and headers."""
 UNPRINTED_CALLS = {"TypeAlias", "TypeVar", "cast", "compile", "frozenset", "getLogger"}
 """Calls whose texts nobody reads."""
-UNPRINTED_TABLES = {"_EXPORTS_BY_MODULE", "_PATTERNS"}
+UNPRINTED_TABLES = {"_NAMES_BY_MODULE", "_PATTERNS"}
 """Tables whose texts nobody reads: names of modules."""
 UNPRINTED_MODULES = {"_cli.commands.completion"}
 """Modules whose texts are programs of a shell."""

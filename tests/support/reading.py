@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from sitemapreader._read import SitemapReader
-from sitemapreader._read import reader as sitemap_reader
+from sitemapreader._read import SitemapReader, reader as sitemap_reader
 from sitemapreader._read.feedparser import FeedparserAnswer
 from sitemapreader._read.xml import patterns
 from sitemapreader._types.issues import Issue, IssueCode

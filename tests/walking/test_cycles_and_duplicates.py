@@ -9,8 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sitemapreader import walk
 from sitemapreader._types.options import FetchOptions, Limits

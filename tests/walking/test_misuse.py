@@ -11,15 +11,14 @@ from sitemapreader import (
     Changes,
     FetchOptions,
     Follow,
-    HttpFetcher,
     Limits,
     Search,
     discover_sync,
+    walk as start_walk,
     walk_many,
     walk_sync,
 )
-from sitemapreader import walk as start_walk
-from sitemapreader.fetch import MemoryFetcher
+from sitemapreader.fetch import HttpFetcher, MemoryFetcher
 from tests.support.each_case import for_each
 from tests.support.walking import urlset
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from sitemapreader import IssueCode, parse_robots
+from sitemapreader import IssueCode
 from sitemapreader._types.options import (
     MAX_URL_CHARS,
     ROBOTS_MAX_LINE_CHARS,
     FetchOptions,
 )
 from sitemapreader.fetch import MemoryFetcher
+from sitemapreader.robots import parse_robots
 from tests.support.each_case import for_each
 from tests.support.walking import ROBOTS, SITE, index, read_site, urlset, walk_all
 

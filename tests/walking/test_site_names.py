@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sitemapreader import State, to_dataframe, walk, walk_many
+from sitemapreader import State, walk, walk_many
 from sitemapreader.audit import audit_sync
 from sitemapreader.fetch.local import MemoryFetcher
+from sitemapreader.tables import to_dataframe
 from tests.support.commands import run
 from tests.support.walking import ROBOTS, SITE, urlset
 

@@ -6,8 +6,7 @@ import ast
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sitemapreader._types.outcomes import Status
 from sitemapreader._walk.states import (

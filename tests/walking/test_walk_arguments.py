@@ -12,20 +12,19 @@ import pytest
 import sitemapreader
 from sitemapreader import (
     FetchOptions,
-    HttpFetcher,
     discover,
     discover_sync,
     newest,
     newest_sync,
-    read_batches,
-    to_dataframe,
     walk,
     walk_many,
     walk_sync,
     watch,
-    why_sync,
 )
 from sitemapreader.audit import audit
+from sitemapreader.fetch import HttpFetcher
+from sitemapreader.presence import why_sync
+from sitemapreader.tables import read_batches, to_dataframe
 
 if TYPE_CHECKING:
     from collections.abc import Callable

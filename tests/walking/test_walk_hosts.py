@@ -10,16 +10,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
-from sitemapreader import (
-    FetchOptions,
-    HttpFetcher,
-    IssueCode,
-    Search,
-    Severity,
-    discover,
-    walk,
-)
+from sitemapreader import FetchOptions, IssueCode, Search, Severity, discover, walk
 from sitemapreader._types.models import SitemapEntry, Via
+from sitemapreader.fetch import HttpFetcher
 from sitemapreader.fetch.local import MemoryFetcher
 from tests.support.faults import FaultServer
 from tests.support.hosts import NamedAddresses

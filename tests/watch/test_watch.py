@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import Limits, State, StateError, watch, watch_sync
+from sitemapreader import Limits, State, watch, watch_sync
+from sitemapreader.changes import StateError
 from sitemapreader.fetch.local import MemoryFetcher
 from tests.support.clock import DAY, PassingTime
 from tests.support.grouping import grouped

@@ -8,18 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import (
-    Changes,
-    Explanation,
-    FetchOptions,
-    Limits,
-    State,
-    walk,
-    why,
-    why_sync,
-)
-from sitemapreader._presence import Cause, CauseCode, Verdict
+from sitemapreader import Changes, FetchOptions, Limits, State, walk
 from sitemapreader.fetch import MemoryFetcher
+from sitemapreader.presence import Cause, CauseCode, Explanation, Verdict, why, why_sync
 from tests.support.clock import DAY, SetClock
 from tests.support.commands import run, serving
 from tests.support.grouping import grouped

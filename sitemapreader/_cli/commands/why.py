@@ -24,14 +24,14 @@ from sitemapreader._many.sources import (
     find_source,
     open_pieces,
 )
-from sitemapreader._presence import Verdict, iterate_explanation, why
 from sitemapreader._types.urls import has_web_scheme, host_of
 from sitemapreader.changes import State
+from sitemapreader.presence import Verdict, iterate_explanation, why
 
 if TYPE_CHECKING:
     import argparse
 
-    from sitemapreader._presence import Explanation
+    from sitemapreader.presence import Explanation
 
 _ARGUMENTS = (
     "since",

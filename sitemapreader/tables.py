@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+__all__ = [
+    "IncompleteWarning",
+    "WalkSummary",
+    "read_batches",
+    "to_dataframe",
+]
+
 SitePlace: TypeAlias = "str | Path"
 """URL of a site, sitemap or page, or the path of a folder or a file."""
 Source: TypeAlias = "SitePlace | Walk | Iterable[SitePlace | Walk] | Iterable[Event]"

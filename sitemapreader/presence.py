@@ -41,6 +41,15 @@ if TYPE_CHECKING:
     from sitemapreader._walk.report import Report
     from sitemapreader.fetch.client import Fetcher
 
+__all__ = [
+    "Cause",
+    "CauseCode",
+    "Explanation",
+    "Verdict",
+    "why",
+    "why_sync",
+]
+
 MAX_VISITS = 100
 """Pages that one call requests; further URLs are answered from the sitemaps alone."""
 _MAX_MATCHES = 10

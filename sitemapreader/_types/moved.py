@@ -1,0 +1,18 @@
+"""Names of 0.3 that have moved from the top to the room in which they are used."""
+
+_ROOMS = {
+    "changes": "StateError",
+    "fetch": "HttpFetcher Identity",
+    "output": "open_output",
+    "presence": "Explanation why why_sync",
+    "records": "Alternate DateSource Extra Image News Video",
+    "robots": "Robots parse_robots usage_of",
+    "tables": "IncompleteWarning read_batches to_dataframe",
+}
+"""Public module -> the names that it has now."""
+MOVED_NAMES = {
+    name: f"from sitemapreader.{room} import {name}"
+    for room, names in _ROOMS.items()
+    for name in names.split()
+} | {"WalkArguments": "the arguments themselves, as `inspect.signature(walk)` has them"}
+"""Name of 0.3 -> what to write instead."""
