@@ -197,7 +197,7 @@ class Delivery:
         return True
 
     async def deliver_suspects(self) -> bool:
-        """Hand over what was held back, as sitemaps or pages; return whether there may be more."""
+        """Hand over held entries, as sitemaps or pages; return whether there may be more."""
         if self._suspects is None:
             return True
         pages, sitemaps = self._suspects.split()
@@ -216,7 +216,7 @@ class Delivery:
         await self.children.add(entries)
 
     async def end(self, digest: bytes | None) -> None:
-        """Add the children that were held, and report what was left out.
+        """Add the held children, and report the entries outside the scope.
 
         `digest` is that of the document's bytes if it is an index.
         """

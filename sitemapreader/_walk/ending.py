@@ -62,7 +62,7 @@ class WalkEnding:
             pass
 
     def describe(self) -> WalkEnd:
-        """Return what the memory of walks needs to know about the end."""
+        """Return the end as the memory of walks records it."""
         return WalkEnd(
             complete=self._report.complete,
             listed=self._frontier.list_wanted(),

@@ -103,7 +103,7 @@ class SitemapQueue:
         self._changed.set()
 
     def end(self) -> Iterator[Sitemap]:
-        """Empty the queue; yield what waited in it, and ask for no more workers."""
+        """Empty the queue, yield its sitemaps, and ask for no more workers."""
         # Thousands of walks a minute would keep the garbage collector busy with circles of objects:
         # it took a tenth of the time. Without the circle a walk is freed as soon as it is left.
         self.start_worker = _start_none

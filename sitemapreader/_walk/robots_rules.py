@@ -29,7 +29,7 @@ _ASKED_FOR = (Via.GIVEN, Via.SITE, Via.ROBOTS)
 
 
 class RobotsRules:
-    """The rules by which a walk fetches a sitemap: who names it, and what robots.txt says."""
+    """The rules by which a walk fetches a sitemap: by who names it, and by robots.txt."""
 
     def __init__(
         self, context: WalkContext, hosts: HostScope, robots: WalkRobots

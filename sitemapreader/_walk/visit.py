@@ -62,7 +62,7 @@ class Visit:
         context = walk.context
         if sitemap.entry.via.is_guess:
             context.breaker.note_guess(document.url)
-        # Not of this visit, which must leave no circle: see `Frontier.end`.
+        # Not of this visit, which must leave no circle: see `SitemapQueue.end`.
         check = partial(walk.rules.check_redirect, sitemap.entry, sitemap.referrers)
         # a search tries few documents
         breaker = context.breaker if walk.config.reads else None
