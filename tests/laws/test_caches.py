@@ -41,7 +41,6 @@ SHORT_KEYS = {
     "_read.xml.batches._start_patterns": "prologs of such heads, and 500 names of 300 characters",
     "_read.xml.markup.write_tag_pattern": "the same",
     "_read.xml.grammar.write_record_pattern": "prefixes of up to 500 characters in all",
-    "_read.xml.grammar.write_alike_pattern": "a prefix of up to 500 characters",
     "_read.xml.grammar.write_clean_pattern": "the same, and keys of our table",
 }
 """Every cache of the package, and why what is kept in it is short."""

@@ -22,7 +22,6 @@ from sitemapreader._read.vocabulary import (
 )
 from sitemapreader._read.xml.batches import _write_markup_pattern
 from sitemapreader._read.xml.grammar import (
-    write_alike_pattern,
     write_clean_pattern,
     write_record_pattern,
 )
@@ -104,10 +103,6 @@ MADE: dict[str, tuple[str, Callable[[], Patterns]]] = {
             write_record_pattern(Format.URLSET, "", ("image", "video"), ("x",)),
             write_record_pattern(Format.INDEX, "s:", (), ()),
         ],
-    ),
-    "sitemapreader._read.xml.grammar:write_alike_pattern": (
-        "findall",
-        lambda: [write_alike_pattern(Format.URLSET, "", (0, 1, 2, 3))],
     ),
     # searched only where each section ends before the next one begins (`_are_clean`)
     "sitemapreader._read.xml.grammar:write_clean_pattern": (

@@ -7,6 +7,7 @@ import pytest
 from sitemapreader import SitemapReader, read
 from sitemapreader._types.issues import Issue, IssueCode, make_issue
 from sitemapreader._types.models import Event, Format, SitemapEntry, UrlEntry
+from tests.support.reading import read_by_tree
 
 PROTOCOL = "http://www.sitemaps.org/schemas/sitemap/0.9"
 GOOGLE = "http://www.google.com/schemas/sitemap-"
@@ -426,3 +427,21 @@ def test_reading_knows_format_and_counts(
     assert (stats.records, stats.delivered, stats.dropped) == counts
     assert len(entries) == stats.delivered
     assert reading.format is format_
+
+
+@pytest.mark.parametrize(
+    "ending",
+    ["<!-- ]]> -->", '<x:a b="]]>"/>', "<!-- ]]> --><!-- ]]> -->"],
+    ids=["comment", "attribute", "comments"],
+)
+@pytest.mark.parametrize("other", [0, 4], ids=["before", "behind"])
+def test_a_section_without_an_end_costs_one_record(ending: str, other: int) -> None:
+    """It goes on to the end of the next section: records in it are found, whatever others hold."""
+    titles = [f"<x:a><![CDATA[{number}]]></x:a>" for number in range(5)]
+    titles[2] = "<x:a><![CDATA[2</x:a>"
+    titles[other] += ending
+    locs = [f"{PAGE}{number}" for number in range(5)]
+    text = write_map(*map(write_record, titles, locs))
+    for events in (read_events(text), read_by_tree(text.encode())):
+        assert list_locs(events) == locs
+        assert (IssueCode.MISMATCHED_TAG, None) in list_issues(events)

@@ -112,20 +112,6 @@ def write_record_pattern(
     return re.compile(f"(?:{common}|{odd})(){_GAP}(?>(?:{COMMENT}{_GAP})*)|{_REST}")
 
 
-@lru_cache(maxsize=64)
-def write_alike_pattern(
-    format_: Format, prefix: str, places: tuple[int, ...]
-) -> re.Pattern[str]:
-    """Write the pattern of records that hold exactly these fields, in this order.
-
-    It takes half the time of the pattern for any order. Groups: the fields, and the rest.
-    """
-    record = prefix + RECORD_OF[format_]
-    names = (prefix + PROTOCOL_FIELDS[place] for place in places)
-    fields = "".join(f"<{name}>({_TEXT})</{name}>{_GAP}" for name in names)
-    return re.compile(f"<{record}{_GAP}>{_GAP}{fields}</{record}{_GAP}>{_GAP}|{_REST}")
-
-
 # -- elements that will need no Issue
 
 _LINK_ATTRIBUTES = ("rel", "hreflang", "href", "media", "type", "title")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 from itertools import compress, count, repeat
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from xml.etree.ElementTree import Element
 
 import attrs
@@ -24,7 +24,6 @@ from sitemapreader._read.vocabulary import (
     ATOM,
     OWN,
     PROTOCOL_FIELDS,
-    RECORD_OF,
     RESOURCESYNC,
     Names,
     parse_changefreq,
@@ -33,7 +32,6 @@ from sitemapreader._read.vocabulary import (
 from sitemapreader._read.xml.grammar import (
     BORDER,
     RUNS,
-    write_alike_pattern,
     write_clean_pattern,
     write_record_pattern,
 )
@@ -75,9 +73,6 @@ if TYPE_CHECKING:
 
 _FIELD_GROUPS = len(PROTOCOL_FIELDS)
 """Groups of the record pattern that are fields of the protocol."""
-_FEW_RECORDS = 30
-_LONG_CHARS = 4_096
-"""Records, and characters of text, from which it pays to learn how records look."""
 LONGEST_TRIED = 65_536
 """No pattern is tried on longer texts: on nested ones it takes 200 bytes a byte."""
 _LEAST = {
@@ -110,8 +105,6 @@ class PatternReader:
     _changes: int = 0
     _context: RecordContext | None = None
     """Context for values that are left unread; it gets no Issues."""
-    _alike: tuple[re.Pattern[str], tuple[int, ...]] | None = None
-    """The pattern of records like one that came before, and the columns of its groups."""
 
     def read(self, text: str, start: int, sitemap: str) -> tuple[list[Part], int]:
         """Read common records from a place on; return also where the last ends."""
@@ -120,7 +113,7 @@ class PatternReader:
             return [], start
         pattern = words.pattern
         start = pass_nothing(text, start)
-        found, rest = self._find_columns(words, text, start)
+        found, rest = _find_columns(pattern, text[start:])
         size = len(found[0])
         end = len(text) - len(rest)
         read = text[start:end]
@@ -144,47 +137,6 @@ class PatternReader:
         spans = spans or _find_spans(pattern, text, start, end)
         return _part(entries, spans, odd), end
 
-    def _find_columns(self, words: Words, text: str, start: int) -> tuple[Texts, str]:
-        """Find the records from a place on; return a column a group, and the rest."""
-        pattern = words.pattern
-        found: Texts = []
-        if known := self._learn_alike(words, text, start):
-            alike, places = known
-            texts, rest = _find_alike(alike, text, start)
-            found = [[""] * len(texts[0])] * (pattern.groups - 2)
-            for place, column in zip(places, texts, strict=True):
-                found[place] = column
-            if f"</{words.prefix}{RECORD_OF[self._prolog.format]}" not in rest:
-                return found, rest
-            if len(texts[0]) < _FEW_RECORDS:
-                self._alike = None
-            start = pass_nothing(text, len(text) - len(rest))
-        rows = pattern.findall(text, start)
-        rest = rows[-1][-1] if rows else ""
-        if rest:
-            del rows[-1]
-        others: Texts = list(zip(*rows, strict=True))
-        others = others[:-2] or [()] * (pattern.groups - 2)
-        return [
-            [*a, *b] for a, b in zip(found, others, strict=True)
-        ] if found else others, rest
-
-    def _learn_alike(
-        self, words: Words, text: str, start: int
-    ) -> tuple[re.Pattern[str], tuple[int, ...]] | None:
-        """Return the pattern of records like the first one, and the columns of its groups."""
-        if self._alike or len(text) - start < _LONG_CHARS:
-            return self._alike
-        first = words.pattern.match(text, start)
-        if first and first.lastindex == words.pattern.groups - 1:  # it has an end
-            begins = [begin for begin, _ in first.regs[1:-2]]
-            found = [place for place, begin in enumerate(begins) if begin >= 0]
-            if found and found[-1] < _FIELD_GROUPS:
-                places = tuple(sorted(found, key=begins.__getitem__))
-                alike = write_alike_pattern(self._prolog.format, words.prefix, places)
-                self._alike = alike, places
-        return self._alike
-
     def _find_words(self) -> Words | None:
         """Return the meanings of names here, if records can be read by a pattern."""
         prolog = self._prolog
@@ -192,7 +144,7 @@ class PatternReader:
         known = prolog.namespaces, own_uris
         if known != self._known:
             self._known = known
-            self._alike = self._words = self._context = None
+            self._words = self._context = None
             self._changes += 1
             is_low = any(
                 getattr(self._limits, name) < least for name, least in _LEAST.items()
@@ -226,8 +178,8 @@ class PatternReader:
                     SitemapEntry, locs, moments or none, vias, sitemaps, written or none
                 )
             )
-        changefreqs = columns.repeated(columns.texts(found[2]), parse_changefreq)
-        priorities = columns.repeated(columns.texts(found[3]), parse_priority)
+        changefreqs = columns.repeated(found[2], parse_changefreq)
+        priorities = columns.repeated(found[3], parse_priority)
         plain = EntryColumns(
             locs, sitemaps, moments, changefreqs[0], priorities[0], written
         )
@@ -266,6 +218,7 @@ class PatternReader:
         text = f"<r>{'</r><r>'.join(runs)}</r>"
         return not (
             "xmlns" in text
+            or has_open_section(text)
             or max(run.count("<") for run in runs) >= self._limits.record_depth
             or max(run.count("=") for run in runs) > self._limits.attributes
             or not is_well_formed(self._tree.wrap(text))
@@ -374,29 +327,29 @@ class Columns:
             return None
         values = parse_column(texts)
         if not all(values):
-            self._blame_unread(values, texts)
+            self.blame(
+                value is None and bool(text)
+                for value, text in zip(values, texts, strict=True)
+            )
         return values
 
     def repeated(
-        self, texts: list[str], parse: Callable[[str], Any]
+        self, column: Sequence[str], parse: Callable[[str], Any]
     ) -> tuple[Column | None, Column | None]:
-        """Parse texts, each different one once; return the values and the texts.
+        """Decode and parse a column of few different texts, each once; return values and texts.
 
         Unreadable ones are marked as odd. The same text is one object, so that it takes no memory.
         """
-        if not any(texts):
+        written = list(set(column))
+        texts = dict(zip(written, self.texts(written), strict=False))
+        if not any(texts.values()):
             return None, None
-        values = {text: parse(text) for text in set(texts) if text}
-        if None in values.values():
-            self._blame_unread(list(map(values.get, texts)), texts)
-        shared = {text: text for text in values}
-        return list(map(values.get, texts)), list(map(shared.get, texts))
-
-    def _blame_unread(self, values: Column, texts: list[str]) -> None:
-        self.blame(
-            value is None and bool(text)
-            for value, text in zip(values, texts, strict=True)
-        )
+        values = {raw: parse(text) if text else None for raw, text in texts.items()}
+        unread = {raw for raw, text in texts.items() if text and values[raw] is None}
+        if unread:
+            self.blame(raw in unread for raw in column)
+        shared = {raw: text or None for raw, text in texts.items()}
+        return list(map(values.get, column)), list(map(shared.get, column))
 
     def blame(self, marks: Iterable[bool]) -> None:
         """Mark places as odd."""
@@ -410,15 +363,26 @@ def _are_clean(pattern: re.Pattern[str], runs: list[str]) -> bool:
     return pattern.sub("", text) == BORDER * (len(runs) - 1)
 
 
-def _find_alike(pattern: re.Pattern[str], text: str, start: int) -> tuple[Texts, str]:
-    """Find records that have all groups; return a column a group, and the rest."""
+def _find_columns(pattern: re.Pattern[str], text: str) -> tuple[Texts, str]:
+    """Find the records of a text; return a column a group, and the rest."""
     # One flat list makes no work for the garbage collector; a tuple for each record does
-    flat = pattern.split(text[start:])
+    flat = pattern.split(text)
     size = pattern.groups + 1
     rest = (len(flat) > 1 and flat[-2]) or ""
     if rest:
         del flat[-size:]
-    return [flat[group::size] for group in range(1, pattern.groups)], rest
+    columns = (flat[group::size] for group in range(1, pattern.groups - 1))
+    return list(map(_fill_gaps, columns)), rest
+
+
+def _fill_gaps(column: list[str | None]) -> list[str]:
+    """Write "" where a group did not match."""
+    gaps = column.count(None)
+    if gaps == len(column):
+        return [""] * gaps
+    if gaps:
+        return [text or "" for text in column]
+    return cast("list[str]", column)
 
 
 def _blank(column: Sequence[str], odd: set[int]) -> list[str]:
