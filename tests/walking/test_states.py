@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, strategies as st
@@ -18,6 +19,10 @@ from sitemapreader._walk.states import (
     SitemapState,
 )
 from tests.support import package
+from tests.support.walking import ROBOTS, SITE, index, moved, urlset, walk_all
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def list_events(state: SitemapState) -> dict[SitemapEvent, SitemapState]:
@@ -84,6 +89,33 @@ def test_a_worker_can_always_be_stopped() -> None:
     stops = {SitemapEvent.SKIP, SitemapEvent.LEAVE}
     for state in set(SitemapState) - ENDS:
         assert state.is_queued or stops & list_events(state).keys(), state
+
+
+async def test_each_sitemap_of_a_walk_comes_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whatever becomes of a sitemap, its last state is an end, and each end is in these walks."""
+    ways: dict[SitemapLife, list[SitemapState]] = {}
+    process = SitemapLife.process
+
+    def note(life: SitemapLife, event: SitemapEvent) -> None:
+        process(life, event)
+        ways.setdefault(life, []).append(life.state)
+
+    monkeypatch.setattr(SitemapLife, "process", note)
+    names = ("whole.xml", "moved.xml", "cut.xml", "absent.xml", "no/forbidden.xml")
+    whole = urlset(f"{SITE}1")
+    pages = {
+        ROBOTS: f"User-agent: *\nDisallow: /no/\nSitemap: {SITE}i.xml".encode(),
+        f"{SITE}i.xml": index(*(f"{SITE}{name}" for name in names)),
+        f"{SITE}whole.xml": whole,
+        f"{SITE}moved.xml": moved(f"{SITE}whole.xml", whole),
+        f"{SITE}cut.xml": urlset(f"{SITE}2", f"{SITE}3")[:-40],
+    }
+    for _ in range(2):
+        await walk_all(pages, state=tmp_path / "state.db")
+    assert all(way[-1].is_end for way in ways.values())
+    assert {way[-1] for way in ways.values()} == ENDS - {SitemapState.LEFT}
 
 
 def test_only_the_table_changes_a_state() -> None:
