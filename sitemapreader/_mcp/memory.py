@@ -1,11 +1,19 @@
-"""The folder in which `changes` remembers sites, and its bound."""
+"""The folder in which `changes` remembers sites, and its bound.
+
+Of each site there are a state and the findings of the calls: a line with the moment of the last
+call, and a row a line with the moment in which it was found.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from collections import Counter, defaultdict
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import attrs
@@ -14,12 +22,63 @@ from sitemapreader._types.urls import host_of, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import FileIO
     from pathlib import Path
 
 MAX_FOLDER_BYTES = 512 * 1024 * 1024
 """All files of `changes`. A state takes some 100 bytes a URL: this is enough for five million."""
-_OURS = re.compile(r"([a-z0-9._-]{0,60}-[0-9a-f]{16})\.(?:jsonl|part|db(?:-wal|-shm)?)")
+_OURS = re.compile(
+    r"([a-z0-9._-]{0,60}-[0-9a-f]{16})\.(?:jsonl|part|next|db(?:-wal|-shm)?)"
+)
 """Name of a file of ours; the first group is its site's. No other file is removed."""
+
+
+_KEPT_DAYS = 90
+"""Days for which findings are kept."""
+_MOMENT = "found_at"
+
+
+def open_private(path: Path) -> FileIO:
+    """Open a file of rows to append to, which only its owner may read, as a state."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    return os.fdopen(os.open(path, flags, 0o600), "ab", 0)
+
+
+def keep_findings(rows: Path, part: Path, moment: datetime) -> None:
+    """Add the rows of a finished call to the earlier ones, and forget the oldest."""
+    now = moment.isoformat(timespec="microseconds")
+    oldest = (moment - timedelta(days=_KEPT_DAYS)).isoformat(timespec="microseconds")
+    following = rows.with_suffix(".next")
+    following.unlink(missing_ok=True)
+    with open_private(following) as file, part.open("rb") as new:
+        file.write(json.dumps({_MOMENT: now}).encode() + b"\n")
+        for row in _read_rows(rows):
+            if row.get(_MOMENT, "") >= oldest:
+                file.write(json.dumps(row).encode() + b"\n")
+        for line in new:
+            row = json.loads(line) | {_MOMENT: now}
+            file.write(json.dumps(row).encode() + b"\n")
+    following.replace(rows)
+    part.unlink()
+
+
+def read_findings(rows: Path, since: datetime | None) -> Iterator[dict[str, str]]:
+    """Yield the rows that were found since a moment, or by the last call for `None`."""
+    if since is None:
+        first = next(_read_lines_of(rows), {}).get(_MOMENT, "")
+    else:
+        first = since.astimezone(UTC).isoformat(timespec="microseconds")
+    return (row for row in _read_rows(rows) if row.get(_MOMENT, "") >= first)
+
+
+def _read_rows(path: Path) -> Iterator[dict[str, str]]:
+    return islice(_read_lines_of(path), 1, None)
+
+
+def _read_lines_of(path: Path) -> Iterator[dict[str, str]]:
+    if path.exists():
+        with path.open("rb") as file:
+            yield from map(json.loads, file)
 
 
 @attrs.define

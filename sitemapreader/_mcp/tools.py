@@ -4,8 +4,10 @@
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from fnmatch import translate
 from functools import partial
 from itertools import islice
@@ -18,7 +20,12 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from sitemapreader._api import Discovery, discover, walk
 from sitemapreader._many.sources import check_task
-from sitemapreader._mcp.memory import SiteMemory
+from sitemapreader._mcp.memory import (
+    SiteMemory,
+    keep_findings,
+    open_private,
+    read_findings,
+)
 from sitemapreader._types.arguments import Changes
 from sitemapreader._types.dates import parse_since
 from sitemapreader._types.issues import IssueCode, excerpt
@@ -26,6 +33,7 @@ from sitemapreader._types.models import UrlEntry
 from sitemapreader._types.options import Limits
 from sitemapreader._types.outcomes import Document
 from sitemapreader._walk.report import Report
+from sitemapreader.changes import State
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.presence import why
 
@@ -112,6 +120,30 @@ SinceLast = Annotated[
     _about(
         "true: read the site, and list what is new since the last call that did so. false: read "
         "nothing, and repeat its answer, from offset on"
+    ),
+]
+Window = Annotated[
+    str,
+    _about(
+        "list what calls have found since this moment, again if need be: a span before now (12h, "
+        "7d, 2w), a day (2026-01-31) or a moment. Findings are kept for 90 days",
+        max_length=40,
+    ),
+]
+Shown = Annotated[
+    str,
+    _about(
+        "changes; or all remembered URLs that are unlisted now, or that are waiting: missing, and "
+        "not unlisted before a later call confirms it",
+        pattern="^(changes|unlisted|waiting)$",
+        max_length=8,
+    ),
+]
+ExactUrls = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=_MAX_CHARS)]],
+    _about(
+        "whole URLs: only these, letter for letter. At most 20, and not with include",
+        max_length=20,
     ),
 ]
 
@@ -254,6 +286,7 @@ class SiteTools:
         self,
         site: Site,
         include: Include = [],  # noqa: B006 (only read; the SDK shows it in the schema)
+        exact: ExactUrls = [],  # noqa: B006 (the same)
         since: Since = "",
         limit: Limit = 100,
         offset: Offset = 0,
@@ -262,11 +295,15 @@ class SiteTools:
 
         Rows: url; lastmod and title, by the sitemap.
         """
-        chosen: dict[str, Any] = {"include": _make_pattern(include)} if include else {}
-        if since and (moment := parse_since(since)) is None:
-            raise ToolError("since: write a span (7d), a day (2026-01-31) or a moment")
+        if include and exact:
+            raise ToolError("exact: use it without include")
+        chosen: dict[str, Any] = {}
+        if include:
+            chosen["include"] = _make_pattern(include)
+        if exact:
+            chosen["include"] = rf"\A(?:{'|'.join(map(re.escape, exact))})\Z"
         if since:
-            chosen["since"] = moment
+            chosen["since"] = _parse_moment(since)
         rows: list[dict[str, str] | None] = []
         async with walk(
             site, fetcher=self._fetcher, trusted=False, **chosen
@@ -304,13 +341,17 @@ class SiteTools:
         self,
         site: Site,
         since_last: SinceLast = True,
+        since: Window = "",
+        show: Shown = "changes",
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> ToolAnswer:
-        """List the URLs that are new, changed or unlisted since the last call.
+        """List the URLs that are new, changed or unlisted since the last call, or since a moment.
 
         The first call remembers all URLs and lists none. One that takes too long is gone on with by
-        the next. Rows: url; change: new, changed or unlisted; lastmod and title, by the sitemap.
+        the next. Rows: url; change: new, changed, unlisted or waiting; lastmod and title, by the
+        sitemap; found_at, the moment of the call; of unlisted and waiting URLs, since when and
+        last_listed_by.
         """
         rows = self._memory.find_rows(site)
         answer = ToolAnswer(site=_show_url(site))
@@ -318,23 +359,34 @@ class SiteTools:
             raise ToolError(
                 "offset: use since_last=false to get more rows of the last answer"
             )
+        moment = _parse_moment(since) if since else None
         with self._memory.use(rows):
+            found = rows
             if since_last:
-                rows = await self._look_for_changes(site, rows, answer)
+                found = await self._look_for_changes(site, rows, answer)
             elif not rows.exists():
                 raise ToolError(
                     "no call has compared this site yet: use since_last=true"
                 )
-            with rows.open("rb") as file:
-                return answer.fill(map(json.loads, file), limit, offset)
+            if show != "changes":
+                shown = _list_missing(State(rows.with_suffix(".db")), show)
+                if moment is not None:
+                    shown = (row for row in shown if row["since"] >= _write(moment))
+                return answer.fill(shown, limit, offset)
+            if found != rows:  # interrupted
+                with found.open("rb") as file:
+                    return answer.fill(map(json.loads, file), limit, offset)
+            return answer.fill(read_findings(rows, moment), limit, offset)
 
     async def _look_for_changes(
         self, site: str, rows: Path, answer: ToolAnswer
     ) -> Path:
         """Write changes beside a file, and replace it at the end; return where they are."""
-        is_first, is_over = not rows.exists(), False  # noqa: ASYNC240 (names in our own folder)
+        is_first = not rows.exists()  # noqa: ASYNC240 (names in our own folder)
+        is_over = False
         changes = Changes(rows.with_suffix(".db"), unlisted=True)
-        with rows.with_suffix(".part").open("ab", 0) as part:
+        place = rows.with_suffix(".part")
+        with open_private(place) as part:
             async with walk(
                 site, fetcher=self._fetcher, trusted=False, state=changes
             ) as entries:
@@ -353,11 +405,12 @@ class SiteTools:
         if not is_over:
             answer.complete = False
             answer.reason = "this takes long: call again to continue"
-            return Path(part.name)
+            return place
         if is_first:
             said = "this was the first call: all URLs were recorded, and none is listed"
             answer.reason = "; ".join(filter(None, (answer.reason, said)))
-        return Path(part.name).replace(rows)  # noqa: ASYNC240 (as above)
+        keep_findings(rows, place, datetime.now(UTC))
+        return rows
 
     async def audit(
         self, site: Site, limit: Limit = 100, offset: Offset = 0
@@ -389,6 +442,31 @@ class SiteTools:
                 .describe(result.report)
                 .fill(rows, limit, offset)
             )
+
+
+def _parse_moment(text: str) -> datetime:
+    """Return the moment that a span, a day or a moment names; raise ToolError."""
+    moment = parse_since(text)
+    if moment is None:
+        raise ToolError("since: write a span (7d), a day (2026-01-31) or a moment")
+    return moment
+
+
+def _list_missing(state: State, show: str) -> Iterator[dict[str, str]]:
+    """Yield a row for each URL that is unlisted, or that waits to be."""
+    urls = state.unlisted() if show == "unlisted" else state.waiting()
+    for each in urls:
+        yield {
+            "url": _show_url(each.loc),
+            "change": show,
+            "since": _write(each.since),
+            "last_listed_by": _show_url(each.document),
+        }
+
+
+def _write(moment: datetime | None) -> str:
+    """Return a moment as text; texts compare as the moments do."""
+    return moment.astimezone(UTC).isoformat(timespec="seconds") if moment else ""
 
 
 def _make_pattern(parts: list[str]) -> str:

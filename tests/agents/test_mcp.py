@@ -387,6 +387,47 @@ async def test_changes(tmp_path: Path) -> None:
         )
 
 
+async def test_changes_since_a_moment(tmp_path: Path) -> None:
+    """What was found can be asked for again, with what is unlisted and what waits to be."""
+    pages: dict[str, Page] = {"/sitemap.xml": urlset(f"{SITE}a", f"{SITE}b")}
+
+    def locs(answer: dict[str, Any]) -> list[str]:
+        return [row["url"].removeprefix(SITE) for row in answer["rows"]]
+
+    for name in "bcd":
+        pages["/sitemap.xml"] = urlset(f"{SITE}a", f"{SITE}{name}")
+        async with agent_of(tmp_path, pages) as agent:
+            found = locs(await agent.call("changes"))
+        assert found == ([] if name == "b" else [name])
+    async with agent_of(tmp_path, pages) as agent:
+        assert locs(await agent.call("changes")) == []
+        assert locs(await agent.call("changes", since_last=False)) == []
+        for since_last in (True, False):
+            again = await agent.call("changes", since="1d", since_last=since_last)
+            assert locs(again) == ["c", "d"]
+            assert {"found_at", "change"} <= again["rows"][0].keys()
+        assert locs(await agent.call("changes", since="2090-01-01")) == []
+        waiting = await agent.call("changes", show="waiting", since_last=False)
+        assert locs(waiting) == ["b", "c"]
+        assert waiting["rows"][0]["last_listed_by"] == f"{SITE}sitemap.xml"
+        unlisted = await agent.call("changes", show="unlisted", since_last=False)
+        assert locs(unlisted) == []
+        assert "since: write a span" in await agent.call("changes", since="soon")
+        assert "show: changes; or" in await agent.call("changes", show="all")
+    modes = {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}  # noqa: ASYNC240
+    assert modes == {0o600}
+
+
+async def test_whole_urls(tmp_path: Path) -> None:
+    """`exact` lists no URL that only begins as the one that was asked for."""
+    pages: dict[str, Page] = {"/sitemap.xml": urlset(f"{SITE}p-5", f"{SITE}p-50")}
+    async with agent_of(tmp_path, pages) as agent:
+        found = await agent.call("urls", exact=[f"{SITE}p-5", f"{SITE}(.*"])
+        assert [row["url"] for row in found["rows"]] == [f"{SITE}p-5"]
+        both = await agent.call("urls", exact=[f"{SITE}p-5"], include=["p"])
+        assert "exact: use it without include" in both
+
+
 async def test_changes_of_a_site_that_takes_long(tmp_path: Path) -> None:
     """What a call has found is listed and kept; the next one lists it with the rest."""
     pages, slow = site_of("a"), set[str]()
