@@ -14,7 +14,6 @@ from sitemapreader._types.urls import check_url, url_key
 from sitemapreader._walk.config import make_config
 from sitemapreader._walk.stream import without_async
 from sitemapreader._walk.walks import Walk
-from sitemapreader.changes import open_changes
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -99,7 +98,11 @@ def walk(
 
     Raises TypeError or ValueError for wrong arguments; problems of documents are in `Walk.report`.
     """
-    opened, changes = open_changes(state)
+    opened = changes = None
+    if state is not None:
+        from sitemapreader.changes import open_changes  # noqa: PLC0415 (few walks have one)
+
+        opened, changes = open_changes(state)
     return Walk(
         make_config(
             site,

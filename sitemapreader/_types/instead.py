@@ -11,7 +11,6 @@ from typing import Any, TypeVar, cast
 import attrs
 
 from sitemapreader._types.arguments import Changes, Follow, Search
-from sitemapreader._types.habits import advise_argument
 from sitemapreader._types.options import FetchOptions, Limits
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -49,6 +48,8 @@ def advise_keywords(
     for name in names:
         if name in known:
             continue
+        from sitemapreader._types.habits import advise_argument  # noqa: PLC0415 (rare)
+
         fitting = {
             each: written
             for each, written in settings.items()

@@ -6,8 +6,9 @@ bytes, an archive. Nothing is parsed here.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from sitemapreader._bytes.charset import charset_of
-from sitemapreader._identity import Identity
 from sitemapreader.fetch.answers import read_body
 from sitemapreader.fetch.client import Fetcher, MakesClients, Response
 from sitemapreader.fetch.functions import FunctionFetcher
@@ -21,6 +22,9 @@ from sitemapreader.fetch.hooks import (
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
 from sitemapreader.fetch.proxies import Proxies
+
+if TYPE_CHECKING:
+    from sitemapreader._identity import Identity
 
 __all__ = [
     "Fetcher",
@@ -41,3 +45,12 @@ __all__ = [
     "charset_of",
     "read_body",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the identity when it is first used (PEP 562): few requests are signed."""
+    if name != "Identity":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sitemapreader._identity import Identity  # noqa: PLC0415 (10 ms)
+
+    return Identity
