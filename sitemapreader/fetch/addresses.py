@@ -37,8 +37,8 @@ _NOT_PUBLIC = tuple(
 )
 _GLOBAL_UNICAST_6 = IPv6Network("2000::/3")
 """All that IANA has assigned to the public internet (RFC 4291, section 2.4)."""
-_MOST_CHARS = 45
-"""The longest literal address is an IPv6 address that ends as an IPv4 address does."""
+_MAX_ADDRESS_CHARS = 45
+"""Longest literal address: an IPv6 address that ends with an IPv4 address."""
 # IPv6 networks that embed an IPv4 address, and the number of bits to the right of that
 _EMBEDDING = (
     (IPv6Network("::ffff:0:0/96"), 0),  # mapped (RFC 4291, section 2.5.5.2)
@@ -54,8 +54,11 @@ def read_address(text: str) -> IPv4Address | IPv6Address | None:
     An IPv6 address that embeds an IPv4 address gives the latter.
     """
     text = text.partition("%")[0]
-    if (":" not in text and not text[-1:].isdigit()) or len(text) > _MOST_CHARS:
-        return None  # as nearly all names: `ip_address` takes long to refuse them
+    # a quick test for nearly all names, because `ip_address` needs a long time to refuse them
+    if ":" not in text and not text[-1:].isdigit():
+        return None
+    if len(text) > _MAX_ADDRESS_CHARS:
+        return None
     return _parse_address(text)
 
 
@@ -108,4 +111,6 @@ def literal_address(host: str) -> str | None:
     # RFC 6761, section 6.3: `localhost` and all names below it are loopback.
     if host == "localhost" or host.endswith(".localhost"):
         return "127.0.0.1"
-    return host if read_address(host) else None
+    if read_address(host) is None:
+        return None
+    return host

@@ -1,4 +1,4 @@
-"""Cookies of one document: set by the redirects on its way, and sent to nobody else."""
+"""Cookies of one document: set by its redirects, and sent only to the origin that set them."""
 
 from __future__ import annotations
 
@@ -11,37 +11,35 @@ if TYPE_CHECKING:
     from yarl import URL
 
 MAX_COOKIE_CHARS = 16_384
-"""The longest Cookie header: as much as servers take of all headers by default."""
+"""The longest Cookie header: the default limit of servers for all headers together."""
 
 
 class ChainCookies:
     """The cookies that an origin sets while it redirects to its own document.
 
-    Programs send a visitor to the same URL once more, to learn whether he takes cookies. The
-    cookies live as long as the chain of redirects, and go back to the origin that has set them,
-    whatever their Domain says (RFC 6265 has the rest: path, expiry, Secure).
+    Programs redirect a visitor to the same URL to see if cookies come back. The cookies live as
+    long as the chain of redirects, and are sent to the origin that has set them, whatever their
+    Domain is. For path, expiry and Secure see RFC 6265.
     """
 
     def __init__(self) -> None:
         self._jars: dict[URL, CookieJar] = {}
 
     def add(self, url: URL, lines: Iterable[str]) -> None:
-        """Take the Set-Cookie lines of the response to a request."""
+        """Add the Set-Cookie lines of the response to a request."""
         from aiohttp import CookieJar  # noqa: PLC0415 (few chains set cookies)
 
-        if url.origin() not in self._jars:
+        origin = url.origin()
+        if origin not in self._jars:
             # unsafe: hosts that are addresses may have cookies too
-            self._jars[url.origin()] = CookieJar(unsafe=True)
-        self._jars[url.origin()].update_cookies_from_headers(
-            [*lines], _strip_query(url)
-        )
+            self._jars[origin] = CookieJar(unsafe=True)
+        self._jars[origin].update_cookies_from_headers([*lines], _strip_query(url))
 
     def write(self, url: URL) -> str:
         """Return the Cookie header for a request; "" for none."""
-        if self._jars:
-            jar = self._jars.get(url.origin())
-        else:
-            jar = None
+        if not self._jars:
+            return ""
+        jar = self._jars.get(url.origin())
         if jar is None:
             return ""
         cookies = jar.filter_cookies(_strip_query(url))

@@ -7,6 +7,8 @@ import inspect
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
+import attrs
+
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader.fetch.local import StoredResponse
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.fetch.client import Response
 
-Got: TypeAlias = "bytes | Response | None"
+Result: TypeAlias = "bytes | Response | None"
 """A body, a whole response, or `None` for a missing document (404)."""
 
 
@@ -30,9 +32,9 @@ class FunctionFetcher:
 
     fetcher = FunctionFetcher(get)
     ```
-    A function without `await` runs in a thread, so that it holds up nothing. It may be called from
-    several threads at once, as many as `FetchOptions.concurrency` says. If it has a parameter
-    `headers`, it gets those of a walk: with them a server may answer 304, unchanged.
+    A function without `await` runs in a thread, so that it blocks nothing. It may be called from
+    several threads at once, up to `FetchOptions.concurrency`. A parameter `headers` gets the
+    headers of a walk, with which a server may send 304, unchanged.
 
     `FetchError` and `OSError` (`ConnectionError`, `TimeoutError`) are failures of the document. Any
     other exception of the function reaches the caller of the walk.
@@ -41,21 +43,19 @@ class FunctionFetcher:
         TypeError: `get` is no function.
     """
 
-    def __init__(self, get: Callable[..., Got | Awaitable[Got]]) -> None:
+    def __init__(self, get: Callable[..., Result | Awaitable[Result]]) -> None:
         if not callable(get):
             raise TypeError(
                 f"FunctionFetcher requires a function of a URL, got {get!r}"
             )
         self._get = get
-        named = inspect.signature(get).parameters.values()
         self._takes_headers = any(
-            each.name == "headers" or each.kind is inspect.Parameter.VAR_KEYWORD
-            for each in named
+            parameter.name == "headers"
+            or parameter.kind is inspect.Parameter.VAR_KEYWORD
+            for parameter in inspect.signature(get).parameters.values()
         )
         call = getattr(get, "__call__", None)  # noqa: B004 (an object may have an async one)
-        self._is_async = inspect.iscoroutinefunction(
-            get
-        ) or inspect.iscoroutinefunction(call)
+        self._is_async = any(map(inspect.iscoroutinefunction, (get, call)))
 
     @asynccontextmanager
     async def open(
@@ -67,37 +67,29 @@ class FunctionFetcher:
             FetchError: HTTP_STATUS 404, it returns `None`.
             TypeError: it returns something else than bytes, a response or `None`.
         """
+        arguments: dict[str, object] = {}
         if self._takes_headers:
-            how = {"headers": headers}
-        else:
-            how = {}
+            arguments["headers"] = headers
         if self._is_async:
-            got = self._get(url, **how)
+            result = self._get(url, **arguments)
         else:
-            got = await self._call_in_thread(url, how)
-        if inspect.isawaitable(got):
-            got = await got
-        yield _make_response(url, got)
-
-    async def _call_in_thread(
-        self, url: str, how: Mapping[str, object]
-    ) -> Got | Awaitable[Got]:
-        return await asyncio.to_thread(self._get, url, **how)
+            result = await asyncio.to_thread(self._get, url, **arguments)
+        if inspect.isawaitable(result):
+            result = await result
+        yield _make_response(url, result)
 
 
-def _make_response(url: str, got: object) -> Response:
-    if got is None:
+def _make_response(url: str, result: object) -> Response:
+    if result is None:
         raise FetchError(IssueCode.HTTP_STATUS, url, "404", http_status=404)
-    if isinstance(got, bytes | bytearray):
-        return StoredResponse(url, bytes(got))
-    if isinstance(got, StoredResponse):
-        headers = {name.lower(): text for name, text in got.headers.items()}
-        return StoredResponse(
-            got.url, got.body, got.status, headers, got.chunk_bytes, got.tries
-        )
-    if callable(getattr(got, "chunks", None)):
-        return got  # type: ignore[return-value] # a response by its looks
+    if isinstance(result, bytes | bytearray):
+        return StoredResponse(url, bytes(result))
+    if isinstance(result, StoredResponse):
+        headers = {name.lower(): text for name, text in result.headers.items()}
+        return attrs.evolve(result, headers=headers)
+    if callable(getattr(result, "chunks", None)):
+        return result  # type: ignore[return-value] # it has the method of a response
     raise TypeError(
-        f"the function of a FunctionFetcher returned {type(got).__name__} for {url}: "
+        f"the function of a FunctionFetcher returned {type(result).__name__} for {url}: "
         "return bytes, a StoredResponse, or None if there is no such document"
     )

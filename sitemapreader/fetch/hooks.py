@@ -43,7 +43,7 @@ class TakesTurns(Protocol):
 
 @runtime_checkable
 class HasName(Protocol):
-    """A fetcher that sends a User-Agent of its own: robots.txt is read for that name."""
+    """A fetcher that sends its own User-Agent, for which robots.txt is read."""
 
     @property
     def user_agent(self) -> str:
@@ -71,16 +71,16 @@ _VALUES: dict[type, dict[str, type]] = {
     HasName: {"user_agent": str},
     HasSettings: {"limits": Limits, "options": FetchOptions},
 }
-T = TypeVar("T")
+Hook = TypeVar("Hook")
 
 
-def find_hook(fetcher: object, kind: type[T]) -> T | None:
+def find_hook(fetcher: object, hook: type[Hook]) -> Hook | None:
     """Return a fetcher as one of these types if it is one, else `None`."""
-    if not isinstance(fetcher, kind):
+    if not isinstance(fetcher, hook):
         return None
-    if kind in _METHODS and not callable(getattr(fetcher, _METHODS[kind])):
+    if hook in _METHODS and not callable(getattr(fetcher, _METHODS[hook])):
         return None
-    for name, wanted in _VALUES.get(kind, {}).items():
-        if not isinstance(getattr(fetcher, name), wanted):
+    for name, value_type in _VALUES.get(hook, {}).items():
+        if not isinstance(getattr(fetcher, name), value_type):
             return None
     return fetcher

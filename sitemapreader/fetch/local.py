@@ -29,7 +29,7 @@ FALLBACK_BASE_URL = "http://localhost/"
 
 _MAX_FILES = 10_000
 _MAX_READ = 100
-"""Limits for a first URL: files that are examined by name, and files that are read."""
+"""Limits of the search for a first URL: files that are listed, and files that are read."""
 _PAGES = (".html", ".htm")
 """Suffixes that hosts add to the path of a page: `/about` is `about.html`."""
 # A Sitemap line of a robots.txt, or the URL of an entry
@@ -81,11 +81,11 @@ class FolderFetcher:
 
     `base_url` is the URL of the folder. By default it is the origin of the first absolute Sitemap
     line in `robots.txt`, else of the first `<loc>` in an XML file of the folder (gzipped or not),
-    else `http://localhost/`. Other URLs,
-    and files that are outside of the folder once symbolic links are resolved, are a 404.
+    else `http://localhost/`. Other URLs, and files that are outside of the folder once symbolic
+    links are resolved, are a 404.
 
-    A file with the query in its name is preferred (`list.xml?page=2`, as wget writes it), then one
-    without. A folder stands for its `index.html`, and `/about` for `about.html`.
+    A file with the query in its name is preferred (`list.xml?page=2`, as wget writes it) to one
+    without it. The URL of a folder returns its `index.html`, and `/about` returns `about.html`.
 
     Raises:
         NotADirectoryError: `folder` is not a directory.
@@ -121,24 +121,19 @@ class FolderFetcher:
 
     def find_file(self, url: str) -> Path:
         """Return the file of a URL; raise FetchError if there is none."""
-        relative = self._relative(url)
-        for name in relative:
+        for name in self._list_names(url):
             path = self.folder / os.fsdecode(name)
+            candidates = [path]
             if path.name:
-                pages = [path.with_name(path.name + each) for each in _PAGES]
-            else:
-                pages = []
-            for candidate in (
-                path,
-                *pages,
-                *(path / f"index{each}" for each in _PAGES),
-            ):
+                candidates += [path.with_name(path.name + page) for page in _PAGES]
+            candidates += [path / f"index{page}" for page in _PAGES]
+            for candidate in candidates:
                 if candidate.is_file() and self._holds(candidate):
                     return candidate
         raise _missing(url, "no such file")
 
-    def _relative(self, url: str) -> tuple[bytes, ...]:
-        """Return the relative paths that a URL may stand for, percent-decoded."""
+    def _list_names(self, url: str) -> tuple[bytes, ...]:
+        """Return the relative paths that a URL may refer to, percent-decoded."""
         parsed = parse_url(url)
         base = parse_url(self.base_url)
         if parsed is None or base is None or parsed.origin() != base.origin():
@@ -159,28 +154,31 @@ class FolderFetcher:
     def _find_base_url(self) -> str:
         """Return the origin of the first Sitemap line, or else of the first `<loc>`."""
         files = islice(self.folder.rglob("*"), _MAX_FILES)
-        lists = [
+        documents = [
             path for path in files if path.name.lower().endswith((".xml", ".xml.gz"))
         ]
-        # Names with "sitemap" first, then fewer folders first
-        lists.sort(
+        # names with "sitemap" first, then paths with fewer folders
+        documents.sort(
             key=lambda path: ("sitemap" not in path.name.lower(), len(path.parts), path)
         )
-        for path in (self.folder / "robots.txt", *lists[:_MAX_READ]):
+        for path in (self.folder / "robots.txt", *documents[:_MAX_READ]):
             with suppress(OSError):
                 if path.is_file() and self._holds(path):
-                    with path.open("rb") as file:
-                        start = decode_start(
-                            file.read(ROBOTS_MAX_BYTES), (), ROBOTS_MAX_BYTES
-                        )
-                    found = _FIRST_URL.search(start)
-                    if found:
-                        url = (found[1] or found[2]).decode("utf-8", "replace")
-                    else:
-                        url = ""
-                    if origin := origin_of(url):
+                    origin = origin_of(_read_first_url(path))
+                    if origin:
                         return origin
         return FALLBACK_BASE_URL
+
+
+def _read_first_url(path: Path) -> str:
+    """Return the first Sitemap line or `<loc>` of a file, or ""."""
+    with path.open("rb") as file:
+        data = file.read(ROBOTS_MAX_BYTES)
+    match = _FIRST_URL.search(decode_start(data, (), ROBOTS_MAX_BYTES))
+    if match is None:
+        return ""
+    url: bytes = match[1] or match[2]
+    return url.decode("utf-8", "replace")
 
 
 def _check_base(url: str) -> str:
@@ -188,11 +186,13 @@ def _check_base(url: str) -> str:
     if parsed is None:
         raise ValueError(f"base_url must be an http or https URL, got {url!r}")
     base = str(parsed.with_query(None).with_fragment(None).with_user(None))
-    return base if base.endswith("/") else base + "/"
+    if base.endswith("/"):
+        return base
+    return f"{base}/"
 
 
-def _missing(url: str, why: str) -> FetchError:
-    return FetchError(IssueCode.HTTP_STATUS, url, f"404, {why}", http_status=404)
+def _missing(url: str, reason: str) -> FetchError:
+    return FetchError(IssueCode.HTTP_STATUS, url, f"404, {reason}", http_status=404)
 
 
 # -- a dict of bytes, for tests without ports and patches
@@ -200,7 +200,7 @@ def _missing(url: str, why: str) -> FetchError:
 
 @attrs.define
 class StoredResponse:
-    """A Response whose body is in memory; a `url` of its own means a redirect."""
+    """A Response whose body is in memory; another `url` than the requested one is a redirect."""
 
     url: str
     body: bytes = b""
@@ -208,7 +208,7 @@ class StoredResponse:
     headers: Mapping[str, str] = attrs.field(factory=dict)
     chunk_bytes: int = 65_536
     tries: int = 1
-    """Number of requests that it took."""
+    """Number of requests for it."""
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body in pieces."""
@@ -246,13 +246,18 @@ class MemoryFetcher:
             response = page
         else:
             response = StoredResponse(url, page)
-        asked = {n.lower(): text for n, text in (headers or {}).items()}
-        told = response.headers
-        # RFC 9110, section 13.2.2: then the date does not count
-        by_tag = "if-none-match" in asked
-        known = asked.get("if-none-match" if by_tag else "if-modified-since")
-        if known is not None and known == told.get(
-            "etag" if by_tag else "last-modified"
-        ):
+        if headers and _is_unchanged(headers, response.headers):
             response = attrs.evolve(response, status=304, body=b"")
         yield response
+
+
+def _is_unchanged(headers: Mapping[str, str], stored: Mapping[str, str]) -> bool:
+    """Return whether the validators of a request match the stored ones."""
+    headers = {name.lower(): text for name, text in headers.items()}
+    if (
+        "if-none-match" in headers
+    ):  # RFC 9110, section 13.2.2: then the date does not count
+        return headers["if-none-match"] == stored.get("etag")
+    if "if-modified-since" in headers:
+        return headers["if-modified-since"] == stored.get("last-modified")
+    return False

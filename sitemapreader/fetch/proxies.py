@@ -58,11 +58,15 @@ class Proxies:
         if not self._uses_environment:
             return self.setting
         scheme = self._find_scheme(url)
-        return _complete(self._named[scheme]) if scheme else None
+        if not scheme:
+            return None
+        return _complete(self._named[scheme])
 
     def describe_unused(self, url: URL) -> str:
-        """Say that the environment names a proxy, which is not used; "" if it does not."""
-        scheme = "" if self.setting else self._find_scheme(url)
+        """Return the advice about a proxy of the environment that is not used, or ""."""
+        if self.setting:
+            return ""
+        scheme = self._find_scheme(url)
         if not scheme:
             return ""
         return f"{_name_variable(scheme)} is set and not used: {_ADVICE}"
@@ -76,17 +80,22 @@ class Proxies:
             host, self._named
         ):
             return ""
-        return next(
-            (key for key in (url.scheme, _ALL_SCHEMES) if self._named.get(key)), ""
-        )
+        for scheme in (url.scheme, _ALL_SCHEMES):
+            if self._named.get(scheme):
+                return scheme
+        return ""
 
 
 def _complete(value: str) -> str:
     """Return a proxy's URL; without a scheme it means http, as in curl."""
-    return value if "://" in value else f"http://{value}"
+    if "://" in value:
+        return value
+    return f"http://{value}"
 
 
 def _name_variable(scheme: str) -> str:
     """Return the name of the variable as it is written in the environment."""
     name = f"{scheme}_proxy"
-    return name if os.environ.get(name) else name.upper()
+    if os.environ.get(name):
+        return name
+    return name.upper()

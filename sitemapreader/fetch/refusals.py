@@ -24,7 +24,7 @@ _PROTECTIONS = (
     # Observed: challenge with 403 and 429, deny with 403; "FBP007"
     ("x-vercel-mitigated", "challenge|deny", "Vercel", None),
     ("x-sucuri-block", ".+", "Sucuri", None),
-    # Sent with every answer of the vendor: a refusal beside a status that says so. All observed.
+    # Sent with every response of the vendor, so the status must be a refusal. All observed.
     ("x-datadome", ".+", "DataDome", {403, 429}),
     ("server", "akamaighost", "Akamai", {403, 429}),
     ("server", "sucuri/cloudproxy", "Sucuri", {403, 429}),
@@ -39,7 +39,7 @@ RETRY_AFTER_STATUSES = frozenset({429, 503})
 SIGNATURE_STATUSES = frozenset({400, 401, 403, 429})
 """The statuses with which sites refuse unsigned requests and signatures (Web Bot Auth)."""
 _MAX_CLOCK_SKEW_SECONDS = 5
-"""Verifiers accept signatures of the future by 0 to 5 s."""
+"""Verifiers accept signatures whose time is up to 5 s ahead of their clock."""
 _MAX_SIGNATURE_ERROR = 120
 """Characters of a Signature-Error that are shown."""
 
@@ -47,11 +47,11 @@ _MAX_SIGNATURE_ERROR = 120
 def find_protection(status: int, headers: Mapping[str, str]) -> str:
     """Return the bot protection that refused a request, with the evidence, or ""."""
     for name, value, vendor, statuses in _PROTECTIONS:
-        said = headers.get(name, "")
-        if (not statuses or status in statuses) and re.fullmatch(
-            value, said, re.IGNORECASE
-        ):
-            return f"{vendor} ({name}: {said[:40]})"
+        header = headers.get(name, "")
+        if statuses and status not in statuses:
+            continue
+        if re.fullmatch(value, header, re.IGNORECASE):
+            return f"{vendor} ({name}: {header[:40]})"
     return ""
 
 
@@ -117,8 +117,9 @@ def _explain_clock(date: str) -> str:
     ahead_seconds = (datetime.now(UTC) - moment).total_seconds()
     if abs(ahead_seconds) <= _MAX_CLOCK_SKEW_SECONDS:
         return ""
-    relation = "ahead of" if ahead_seconds > 0 else "behind"
-    return f"; this clock is {abs(ahead_seconds):.0f} s {relation} the server's"
+    if ahead_seconds > 0:
+        return f"; this clock is {ahead_seconds:.0f} s ahead of the server's"
+    return f"; this clock is {-ahead_seconds:.0f} s behind the server's"
 
 
 def parse_retry_after(text: str, now: datetime) -> float | None:
@@ -126,11 +127,13 @@ def parse_retry_after(text: str, now: datetime) -> float | None:
 
     RFC 9110, section 10.2.3.
 
-    A date in the past is 0. Anything else, such as a negative or non-ASCII number, is ignored.
+    A date in the past is 0. Other texts, such as negative or non-ASCII numbers, are ignored.
     """
     text = text.strip(" \t")
     if text.isascii() and text.isdigit():
-        return min(float(text), 9_999_999_999.0)  # three hundred years: never
+        return min(
+            float(text), 9_999_999_999.0
+        )  # three hundred years, which means never
     moment = parse_http_date(text)
     if moment is None:
         return None

@@ -1,7 +1,7 @@
-"""The validators of a response: the useful ones, and how they are sent back.
+"""The validators of a response: the useful ones, and the headers in which they are sent back.
 
-RFC 9110, section 8.8: ETag and Last-Modified. A date is too weak to tell two versions of one second
-apart, and many servers make their ETag of date and size alone.
+RFC 9110, section 8.8: ETag and Last-Modified. A date cannot distinguish two versions of the same
+second, and many servers make their ETag only from date and size.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _SETTLED = timedelta(minutes=1)
 """RFC 9110, section 8.8.2.2: a date is strong if it is a minute older than the response."""
 _LONGEST_AGE = timedelta(days=1)
 _CODING_MARKS = ("-gzip", ";gzip", "-br", "-zstd")
-"""Suffixes by which servers mark the ETag of a compressed body, and forget them when they compare
-(Apache, mod_deflate)."""
+"""Suffixes by which servers mark the ETag of a compressed body, but which they ignore when they
+compare (Apache, mod_deflate)."""
 _MAX_AGE = 30 * 24 * 3600
 _BASE_36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -37,9 +37,12 @@ def make_validators(etag: str | None, last_modified: str | None) -> dict[str, st
 
 def _spell_etag(etag: str) -> list[str]:
     """Return an ETag as it was sent, and without the mark of a coding."""
-    inner = etag.removesuffix('"')
-    plain = [inner.removesuffix(mark) for mark in _CODING_MARKS if inner.endswith(mark)]
-    return [etag, *(f'{each}"' for each in plain)]
+    spellings = [etag]
+    for mark in _CODING_MARKS:
+        if etag.endswith(f'{mark}"'):
+            plain = etag.removesuffix(f'{mark}"')
+            spellings.append(f'{plain}"')
+    return spellings
 
 
 def choose_validators(
@@ -49,51 +52,54 @@ def choose_validators(
     date = parse_last_modified(last_modified or "")
     if date is None:
         return etag, None
-    asked = parse_http_date(headers.get("date", ""))
-    if asked is not None and asked - date < _SETTLED and _is_made_of(etag, date):
+    response_date = parse_http_date(headers.get("date", ""))
+    if response_date is None or response_date - date >= _SETTLED:
+        return etag, last_modified
+    if _is_made_of(etag, date):
         return None, None
     return etag, last_modified
 
 
 def is_older(headers: Mapping[str, str], newest: datetime) -> bool:
-    """Return whether a response has no validator but a date before its newest entry."""
+    """Return whether the only validator of a response is a date before its newest entry."""
     date = parse_last_modified(headers.get("last-modified", ""))
-    return (
-        date is not None
-        and _is_made_of(headers.get("etag"), date)
-        and newest - date > _LONGEST_AGE
-    )
+    if date is None or newest - date <= _LONGEST_AGE:
+        return False
+    return _is_made_of(headers.get("etag"), date)
 
 
 def is_confirmed(sent: Mapping[str, str], headers: Mapping[str, str]) -> bool:
     """Return whether a 304 is about the version whose validators were sent."""
     if "If-None-Match" in sent and "etag" in headers:
-        spelled = _spell_etag(headers["etag"].strip().removeprefix("W/"))
-        return any(each in sent["If-None-Match"] for each in spelled)
+        spellings = _spell_etag(headers["etag"].strip().removeprefix("W/"))
+        return any(spelling in sent["If-None-Match"] for spelling in spellings)
     if "If-Modified-Since" in sent and "last-modified" in headers:
-        return parse_http_date(sent["If-Modified-Since"]) == parse_http_date(
-            headers["last-modified"]
-        )
+        sent_date = parse_http_date(sent["If-Modified-Since"])
+        return sent_date == parse_http_date(headers["last-modified"])
     return True
 
 
 def read_age(headers: Mapping[str, str]) -> float:
-    """Return for how many seconds a cache has had a response (RFC 9111, section 5.1).
+    """Return the seconds that a cache has stored a response (RFC 9111, section 5.1).
 
-    No cache keeps a sitemap for longer than a month: an age beyond that is none.
+    An age of more than a month is ignored, because no cache stores a sitemap for so long.
     """
     text = headers.get("age", "").strip()
-    is_number = text.isascii() and text.isdigit() and len(text) < 10
-    age = float(text) if is_number else 0.0
-    return age if age <= _MAX_AGE else 0.0
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        return 0.0
+    age = float(text)
+    if age > _MAX_AGE:
+        return 0.0
+    return age
 
 
 def _is_made_of(etag: str | None, date: datetime) -> bool:
-    """Return whether an ETag says no more than a date, as in nginx and Caddy."""
+    """Return whether an ETag is made from a date, as in nginx and Caddy."""
     if etag is None:
         return True
+    etag = etag.lower()
     seconds = int(date.timestamp())
-    return f"{seconds:x}" in etag.lower() or _write_base_36(seconds) in etag.lower()
+    return f"{seconds:x}" in etag or _write_base_36(seconds) in etag
 
 
 def _write_base_36(number: int) -> str:
