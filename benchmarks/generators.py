@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from generator_sites import Recipe, Workshop
 
-    from sitemapreader.audit import Row
+    from sitemapreader.audit import Finding
 
 CHECKS = ("found", "folder", "server", "changes", "recipe")
 HEAD = ("generator", "version", "pages", *CHECKS)
@@ -212,7 +212,7 @@ def judge_server(result: Result, host: dict[str, str]) -> None:
             result.note("server", ["not all pages were judged"])
 
 
-def _list_findings(generator: Generator, findings: Iterable[Row]) -> Iterator[str]:
+def _list_findings(generator: Generator, findings: Iterable[Finding]) -> Iterator[str]:
     for each in findings:
         code = each.rule.code
         if code not in generator.true.keys() | _ABOUT_US:

@@ -15,8 +15,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader._types.errors import name_extra
-from sitemapreader.audit.compare import Trend, compare_audits
-from sitemapreader.audit.models import AuditOptions, Row
+from sitemapreader.audit.compare import compare_audits
+from sitemapreader.audit.models import AuditOptions
+from sitemapreader.audit.values import Difference, Facts, Finding, Rate, Trend
 
 if TYPE_CHECKING:
     from sitemapreader.audit.api import audit, audit_sync
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Audit",
     "AuditOptions",
-    "Row",
+    "Difference",
+    "Facts",
+    "Finding",
+    "Rate",
     "Trend",
     "audit",
     "audit_sync",

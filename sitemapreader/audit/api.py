@@ -27,8 +27,6 @@ from sitemapreader.audit.models import (
     TALLIES,
     AuditInputError,
     AuditOptions,
-    Row,
-    make_plain,
 )
 from sitemapreader.audit.result import Audit, mark_new, read_baseline
 from sitemapreader.audit.rules import RulePlan, plan_rules
@@ -44,6 +42,7 @@ from sitemapreader.audit.sources import (
     locate_findings,
     open_walk,
 )
+from sitemapreader.audit.values import Facts
 from sitemapreader.audit.visits import SiteVisits, describe_pages
 from sitemapreader.fetch import FolderFetcher
 
@@ -183,15 +182,12 @@ class AuditRun:
             for finding in findings:
                 mark_new(database, finding, int(self._figures.examples))
         pages = describe_pages(database)
-        for unit, name in TALLIES.items():
-            if pages[name] is not None:
-                pages[name]["faulty"] = self.runner.count_faulty(findings, unit)
         folder = self._source.fetcher
         if isinstance(folder, FolderFetcher):
             files = locate_findings(findings, folder)
         else:
             files = {}
-        facts = Row(
+        facts = Facts(
             **head,
             complete=self._report.complete,
             **gather_facts(database, self._values),
@@ -203,7 +199,10 @@ class AuditRun:
             old_complete=self._old_complete,
             baseline=baseline,
         )
-        return Audit(findings, make_plain(facts), database, self._report)
+        for unit in TALLIES:
+            if (tally := facts.find_tally(unit)) is not None:
+                tally.faulty = self.runner.count_faulty(findings, unit)
+        return Audit(findings, facts, database, self._report)
 
 
 _HIDING = ("since", "until", "include", "exclude", "unique", "state", "changes")

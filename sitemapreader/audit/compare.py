@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from sitemapreader.audit.models import (
-    SCHEMA,
     SEVERITIES,
     Need,
-    Row,
     estimate_rate,
     read_json,
 )
 from sitemapreader.audit.report import GRADES, show_percent, show_text, write_code
+from sitemapreader.audit.values import SCHEMA, Difference, Trend
 
 if TYPE_CHECKING:
     import os
@@ -26,30 +26,62 @@ _SAMPLES = {Need.PAGES: "pages", Need.WAS: "old_pages"}
 """Need of a rule -> the fact that says how many pages were visited for it."""
 
 
-class Trend(StrEnum):
-    """The change of a finding, the worst first."""
+@attrs.frozen(kw_only=True)
+class _Found:
+    """A finding of a report, as far as it goes.
 
-    NEW = "new"
-    WORSE = "worse"
-    SAME = "same"
-    UNKNOWN = "unknown"
-    """One of the audits did not run the rule, or only one of them visited all pages."""
-    BETTER = "better"
-    FIXED = "fixed"
+    Attributes:
+        severity: of the finding.
+        value: number of hits, or share of the pages.
+        low: lower end of its interval; the number of hits itself.
+        high: upper end of that.
+        needs: words of what its rule needs.
+        urls: of the hits; `None` if the report does not name all.
+    """
+
+    severity: str
+    value: float
+    low: float
+    high: float
+    needs: list[str]
+    urls: set[str] | None
+
+
+@attrs.frozen(kw_only=True)
+class _Report:
+    """The parts of a report that the comparison needs.
+
+    Attributes:
+        found: code -> finding.
+        not_run: codes of the rules that were not run.
+        most: need of rules about a sample -> share that one without a hit may have.
+        samples: need of rules -> pages that were judged, where not all were.
+    """
+
+    found: dict[str, _Found]
+    not_run: set[str]
+    most: dict[str, float]
+    samples: dict[str, set[str]]
+
+
+@attrs.frozen
+class _Change:
+    """The URLs that only one of two audits hits, and how many hits both have."""
+
+    new: list[str]
+    mended: list[str]
+    still: int
 
 
 def compare_audits(
     before: str | os.PathLike[str], after: str | os.PathLike[str]
-) -> tuple[Row, ...]:
+) -> tuple[Difference, ...]:
     """Compare two reports of `audit -o report.json`; the worst differences come first.
 
-    Each is a row of `code`, `severity` (in the later audit; in the earlier one if it was fixed),
-    `trend`, `before` and `after`: the number of hits, or the share of pages where a sample was
-    visited; `None` if the rule was not run. `new` and `mended` are the URLs of hits that only one
-    of the audits has, and `still` how many both have; `None` if a report does not name all hits. Of
-    samples these are the pages that both have judged. A finding with a new URL is worse, however
-    many others are mended. Where two samples have no page in common, a finding is worse or better
-    only if the intervals of their rates do not meet.
+    Hits are compared by their URLs, where both reports name all of them; of samples these are the
+    pages that both have judged. A finding with a new URL is worse, however many others are mended.
+    Where two samples have no page in common, a finding is worse or better only if the intervals of
+    their rates do not meet.
 
     Raises:
         ValueError: a file is no such report.
@@ -68,13 +100,7 @@ def compare_audits(
     return tuple(found)
 
 
-def _read_report(content: Any) -> Row:
-    """Return the parts of a report that the comparison needs.
-
-    `found` says how far findings go: hits, or a share of pages with its interval, and the URLs of
-    the hits, if all are named. `most` is, by the need of rules about a sample of pages, the share
-    that one without a hit may have, and `samples` are the pages that were judged.
-    """
+def _read_report(content: Any) -> _Report:
     facts = content["facts"]
     found = {}
     most = {}
@@ -100,7 +126,7 @@ def _read_report(content: Any) -> Row:
             raise ValueError(severity)
         hits = each.get("hits", ())
         urls = {str(hit["url"] or hit["document"]) for hit in hits}
-        found[_code_of_rule(each)] = Row(
+        found[_code_of_rule(each)] = _Found(
             severity=severity,
             value=value,
             low=low,
@@ -109,7 +135,7 @@ def _read_report(content: Any) -> Row:
             urls=urls if len(hits) == count else None,
         )
     not_run = {*map(_code_of_rule, facts["not_run"])}
-    return Row(found=found, not_run=not_run, most=most, samples=samples)
+    return _Report(found=found, not_run=not_run, most=most, samples=samples)
 
 
 def _code_of_rule(entry: Any) -> str:
@@ -120,20 +146,18 @@ def _code_of_rule(entry: Any) -> str:
     return code
 
 
-def _find(code: str, report: Row, other: Row) -> Row | None:
+def _find(code: str, report: _Report, other: _Report) -> _Found | None:
     """Return how far a rule goes in a report; `None` where nothing can be hidden."""
-    found: Row | None = report.found.get(code)
+    found = report.found.get(code)
     if found is None and code in other.found:
         there = other.found[code]
         most = [report.most[need] for need in there.needs if need in report.most]
         if most:
-            found = Row(there, value=0.0, low=0.0, high=max(most), urls=set())
-        else:
-            found = None
+            return attrs.evolve(there, value=0.0, low=0.0, high=max(most), urls=set())
     return found
 
 
-def _compare_findings(code: str, old: Row, new: Row) -> Row:
+def _compare_findings(code: str, old: _Report, new: _Report) -> Difference:
     before = _find(code, old, new)
     after = _find(code, new, old)
     is_known = code not in old.not_run and code not in new.not_run
@@ -150,24 +174,35 @@ def _compare_findings(code: str, old: Row, new: Row) -> Row:
         trend = Trend.BETTER
     else:
         trend = Trend.SAME
-    values = {
-        name: None if code in report.not_run else each.value if each else 0
-        for name, report, each in (("before", old, before), ("after", new, after))
-    }
-    severity = next(each.severity for each in (after, before) if each)
-    pages = pages or Row(new=None, mended=None, still=None)
-    return Row(code=code, severity=severity, trend=trend, **values, **pages)
+    return Difference(
+        code=code,
+        severity=next(each.severity for each in (after, before) if each),
+        trend=trend,
+        before=_value_of(code, before, old),
+        after=_value_of(code, after, new),
+        new=pages.new if pages else None,
+        mended=pages.mended if pages else None,
+        still=pages.still if pages else None,
+    )
+
+
+def _value_of(code: str, found: _Found | None, report: _Report) -> float | None:
+    """Return how far a rule goes in a report; `None` if it was not run."""
+    if code in report.not_run:
+        return None
+    return found.value if found else 0
 
 
 def _compare_urls(
-    before: Row | None, after: Row | None, old: Row, new: Row
-) -> Row | None:
+    before: _Found | None, after: _Found | None, old: _Report, new: _Report
+) -> _Change | None:
     """Return the hits that are new, mended, and still there; `None` if that is not known.
 
     Of two samples only the pages count that both have judged.
     """
-    urls = [set() if each is None else each.urls for each in (before, after)]
-    if None in urls:
+    was = before.urls if before else set()
+    now = after.urls if after else set()
+    if was is None or now is None:
         return None
     needs = {need for each in (before, after) if each for need in each.needs}
     samples = [
@@ -179,19 +214,18 @@ def _compare_urls(
         common = set.intersection(*samples)
         if not common:
             return None
-        urls = [each & common for each in urls]
-    was, now = urls
-    return Row(new=sorted(now - was), mended=sorted(was - now), still=len(was & now))
+        was = was & common
+        now = now & common
+    return _Change(sorted(now - was), sorted(was - now), len(was & now))
 
 
-def format_differences(name: str, differences: Iterable[Row]) -> str:
+def format_differences(name: str, differences: Iterable[Difference]) -> str:
     """Return differences as "text", "markdown" or "json"."""
     differences = list(differences)
     if name == "json":
-        return (
-            json.dumps({"schema": SCHEMA, "differences": differences}, indent=2) + "\n"
-        )
-    rows = [
+        rows = [attrs.asdict(each) for each in differences]
+        return json.dumps({"schema": SCHEMA, "differences": rows}, indent=2) + "\n"
+    cells = [
         (
             each.trend,
             GRADES[each.severity],
@@ -203,7 +237,7 @@ def format_differences(name: str, differences: Iterable[Row]) -> str:
     ]
     if name == "markdown":
         head = ["| | | rule | before | after |", "|---|---|---|---|---|"]
-        lines = [f"| {a} | {b} | `{c}` | {d} | {e} |" for a, b, c, d, e in rows]
+        lines = [f"| {a} | {b} | `{c}` | {d} | {e} |" for a, b, c, d, e in cells]
         lines = [*head, *lines] if lines else ["No findings in either audit."]
         lines += [
             line
@@ -214,7 +248,7 @@ def format_differences(name: str, differences: Iterable[Row]) -> str:
         return "\n".join(lines) + "\n"
     lines = [
         line
-        for each, (a, b, c, d, e) in zip(differences, rows, strict=True)
+        for each, (a, b, c, d, e) in zip(differences, cells, strict=True)
         for line in (
             f"{a:<8} {b:<8} {c:<30} {d:>8} -> {e}",
             *_list_urls(each, " " * 9, show_text),
@@ -228,11 +262,11 @@ _MAX_SHOWN = 20
 
 
 def _list_urls(
-    difference: Row, indent: str, show: Callable[[str], str]
+    difference: Difference, indent: str, show: Callable[[str], str]
 ) -> Iterator[str]:
     """Yield lines of new and mended URLs, and of how many hits are still there."""
-    for word in ("new", "mended"):
-        urls = difference[word] or ()
+    named = {"new": difference.new or [], "mended": difference.mended or []}
+    for word, urls in named.items():
         yield from (f"{indent}{word}: {show(url)}" for url in urls[:_MAX_SHOWN])
         if len(urls) > _MAX_SHOWN:
             yield f"{indent}{word}: {len(urls) - _MAX_SHOWN:,} more"

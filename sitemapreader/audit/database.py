@@ -21,7 +21,7 @@ import duckdb
 from sitemapreader._event_loop import run_in_thread
 from sitemapreader._types.issues import IssueCode, excerpt
 from sitemapreader._types.urls import NORMAL_URL, parse_url, url_key
-from sitemapreader.audit.models import AuditInputError, Row
+from sitemapreader.audit.models import AuditInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -297,11 +297,11 @@ class AuditDatabase:
                     f"SET memory_limit = '{self._memory * MEMORY_MB}MB'"
                 )
 
-    def ask_rows(self, query: str, **parameters: object) -> list[Row]:
+    def ask_rows(self, query: str, **parameters: object) -> list[dict[str, Any]]:
         """Run a query and return its rows by the names of their columns."""
         rows = self.ask(query, **parameters)
         names = [name for name, *_ in self.connection.description or ()]
-        return [Row(zip(names, row, strict=True)) for row in rows]
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def define_rule(self, code: str, query: str) -> str:
         """Return the query of a rule's hits, whatever columns its own has besides theirs."""

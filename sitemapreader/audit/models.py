@@ -1,8 +1,4 @@
-"""The values of an audit: figures, and rows, as they come from the database.
-
-Rules, findings and facts are rows, as they go into the JSON of an audit, of which every other
-format is made.
-"""
+"""The figures of an audit, the words of its rules, and what a sample is worth."""
 
 from __future__ import annotations
 
@@ -18,6 +14,7 @@ import attrs
 
 from sitemapreader._types.dates import as_since
 from sitemapreader._types.issues import Severity
+from sitemapreader.audit.values import SCHEMA, Rate, Rule
 
 if TYPE_CHECKING:
     import os
@@ -25,29 +22,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SCHEMA = 1
-"""Version of audits in JSON; raised if a key is renamed, removed or changes its meaning, but not
-for a new one."""
-
 
 class AuditInputError(ValueError):
     """A wrong or unreadable input of an audit; the message says what to do."""
-
-
-class Row(dict[str, Any]):
-    """Values by name, which are attributes as well."""
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(name) from None
-
-
-def make_plain(value: Any) -> Any:
-    """Return a value as JSON will have it: rows, lists, texts and numbers."""
-    text = json.dumps(value, default=lambda moment: moment.isoformat())
-    return json.loads(text, object_hook=Row)
 
 
 def read_json(
@@ -62,7 +39,7 @@ def read_json(
     `what` says of another file what it is not, and `advice` how to write one.
     """
     try:
-        content = json.loads(Path(path).read_text("utf-8"), object_hook=Row)
+        content = json.loads(Path(path).read_text("utf-8"))
         json.dumps(
             content, ensure_ascii=False
         ).encode()  # no lone surrogates, as DuckDB has none
@@ -139,9 +116,9 @@ def make_rule(
     title: str,
     unit: str = "URLs",
     **texts: Any,
-) -> Row:
-    """Return a rule; docs/audit.md explains its fields."""
-    return Row(
+) -> Rule:
+    """Return a rule from the texts of its header."""
+    return Rule(
         code=code,
         category=str(category),
         severity=severity,
@@ -172,8 +149,8 @@ MAX_HITS = 5_000
 """Hits that a finding about pages names, and any finding of a small site."""
 PAGE_UNITS = frozenset({"pages", "unlisted pages", "old URLs"})
 """Units of rules that judge pages one by one: each hit is a fault of its own."""
-TALLIES = {"pages": "pages", "old URLs": "old_pages"}
-"""Unit of a rule about visited pages -> the fact that says how many there were."""
+TALLIES = ("pages", "old URLs")
+"""Units of rules about visited pages: facts have a tally of each."""
 
 
 # -- how sure a rate is that a sample of pages shows
@@ -186,7 +163,7 @@ _Z2 = _Z * _Z
 _LOWEST = {1: 0.0513, 2: 0.3554, 3: 0.8177}
 
 
-def estimate_rate(strata: Iterable[tuple[int, int, int]]) -> Row | None:
+def estimate_rate(strata: Iterable[tuple[int, int, int]]) -> Rate | None:
     """Return the rate of all pages from samples of the parts of a site.
 
     Of each part these are its size, the pages judged, and the hits. `None` if no page was judged.
@@ -213,7 +190,7 @@ def estimate_rate(strata: Iterable[tuple[int, int, int]]) -> Row | None:
         # So many pages as there are, and as there may be with those that nobody judged.
         low = max(hits, floor(low * total)) / total
         high = min(hits + total - judged, ceil(high * total)) / total
-    return Row(share=share, low=low, high=high, judged=judged, population=total)
+    return Rate(share=share, low=low, high=high, judged=judged, population=total)
 
 
 # -- figures

@@ -14,12 +14,11 @@ from sitemapreader.audit.database import AuditDatabase, fill_values, read_querie
 from sitemapreader.audit.models import (
     MAX_HITS,
     PAGE_UNITS,
-    SCHEMA,
     AuditInputError,
-    Row,
     read_json,
 )
 from sitemapreader.audit.report import find_audit_format, find_hits_suffix
+from sitemapreader.audit.values import AuditReport, Facts, Finding, Hit
 from sitemapreader.output import Column, open_output, write_file
 
 if TYPE_CHECKING:
@@ -86,38 +85,40 @@ MOST_NAMED = 1_000
 """Hits of a rule in a sitemap that a baseline names; of more it has the number besides."""
 
 
-Hit = tuple[str, str, str | None, int | None]
+KnownHit = tuple[str, str, str | None, int | None]
 """A row of the table `baseline`."""
 
 
-def read_baseline(path: str | os.PathLike[str]) -> list[Hit]:
+def read_baseline(path: str | os.PathLike[str]) -> list[KnownHit]:
     """Return the known hits of a baseline; raise AuditInputError for other files."""
     advice = "write a new one with `write_baseline`"
     return read_json(path, "not a baseline", advice, _list_hits, BASELINE_SCHEMA)
 
 
-def mark_new(database: AuditDatabase, finding: Row, examples: int) -> None:
+def mark_new(database: AuditDatabase, finding: Finding, examples: int) -> None:
     """Mark the hits that the baseline does not know, and put them first."""
     code = finding.rule.code
     database.show_rules(code)
     counted = dict(database.ask(_RESULT_QUERIES["count_new"].format(code)))
-    finding["new"] = sum(counted.values())
+    finding.new = sum(counted.values())
     for place in finding.places:
-        place["new"] = counted.get(place.document, 0)
+        place.new = counted.get(place.document, 0)
     fresh = []
     if finding.new:
         most = min(finding.new, MAX_HITS)
         query = _RESULT_QUERIES["new_hits"].format(code)
-        fresh = [Row(hit, new=True) for hit in database.ask_rows(query, most=most)]
+        fresh = [Hit(**row, new=True) for row in database.ask_rows(query, most=most)]
     marked = {(hit.document, hit.url) for hit in fresh}
     old = [hit for hit in finding.hits if (hit.document, hit.url) not in marked]
-    finding["hits"] = [*fresh, *(Row(hit, new=False) for hit in old)][:MAX_HITS]
-    finding["examples"] = finding.hits[:examples]
+    for hit in old:
+        hit.new = False
+    finding.hits = [*fresh, *old][:MAX_HITS]
+    finding.examples = finding.hits[:examples]
 
 
-def _list_hits(content: Any) -> list[Hit]:
+def _list_hits(content: Any) -> list[KnownHit]:
     """Return rows of known hits; raise an error for a file that is not a baseline."""
-    rows: list[Hit] = []
+    rows: list[KnownHit] = []
     for code, documents in content["hits"].items():
         for document, hits in documents.items():
             for hit in hits:
@@ -157,13 +158,13 @@ class Audit:
     Findings and facts can be used, and written, when the database is closed.
 
     Attributes:
-        findings: one for each rule that hit, the gravest first; rows as the JSON has them.
+        findings: one for each rule that hit, the gravest first.
         facts: what was audited, in numbers; rules that passed, and rules that were not run.
         report: of the walk.
     """
 
-    findings: list[Row]
-    facts: Row
+    findings: list[Finding]
+    facts: Facts
     _database: AuditDatabase
     report: Report
 
@@ -222,11 +223,12 @@ class Audit:
         """
         from sitemapreader.audit.report.templates import format_audit  # noqa: PLC0415 (Jinja)
 
-        return format_audit(name, self.describe(), fail_on, title=title)
+        report = AuditReport(self.findings, self.facts)
+        return format_audit(name, report, fail_on, title=title)
 
-    def describe(self) -> Row:
-        """Return the audit as its JSON has it; all formats are made from it."""
-        return Row(schema=SCHEMA, findings=self.findings, facts=self.facts)
+    def describe(self) -> dict[str, Any]:
+        """Return the audit as its JSON has it: dicts, lists, texts and numbers."""
+        return AuditReport(self.findings, self.facts).make_json()
 
     def write(
         self,
@@ -335,7 +337,7 @@ class Audit:
             ask_rows = self._database.ask_rows
             hits = {
                 code: {
-                    row.document: row.urls + [row.more] * bool(row.more)
+                    row["document"]: row["urls"] + [row["more"]] * bool(row["more"])
                     for row in ask_rows(
                         _RESULT_QUERIES["known_hits"].format(code), most=MOST_NAMED
                     )

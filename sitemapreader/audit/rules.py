@@ -22,11 +22,11 @@ from sitemapreader.audit.models import (
     AuditOptions,
     Category,
     Need,
-    Row,
     make_rule,
     split_words,
 )
 from sitemapreader.audit.report import count_units
+from sitemapreader.audit.values import NotRun, Rule
 
 if TYPE_CHECKING:
     import os
@@ -43,7 +43,7 @@ _KEYS = (
 )
 
 
-def parse_rule(text: str, code: str, category: Category) -> tuple[Row, str]:
+def parse_rule(text: str, code: str, category: Category) -> tuple[Rule, str]:
     """Return a rule and its query, as its file says; raise AuditInputError."""
     values: dict[str, str] = {}
     lines = text.lstrip("\ufeff").splitlines()
@@ -84,7 +84,7 @@ def _check_header(values: Mapping[str, str], code: str) -> None:
 
 
 @cache
-def load_rules() -> tuple[tuple[Row, str], ...]:
+def load_rules() -> tuple[tuple[Rule, str], ...]:
     """Return the rules of the package and their queries, by category and code."""
     root = files("sitemapreader.audit").joinpath("rules")
     return tuple(
@@ -98,7 +98,7 @@ def load_rules() -> tuple[tuple[Row, str], ...]:
 
 def read_own_rules(
     folder: str | os.PathLike[str],
-) -> tuple[list[tuple[Row, str]], dict[str, str]]:
+) -> tuple[list[tuple[Rule, str]], dict[str, str]]:
     """Read the rules of a user's folder, and the errors of files that are not rules.
 
     Raises AuditInputError: it cannot be read, or has no file that ends with .sql.
@@ -143,7 +143,7 @@ _NOT_ACCUSED = "This explains what was not read; it is not a fault of the site."
 
 
 @cache
-def make_issue_rule(code: IssueCode) -> Row:
+def make_issue_rule(code: IssueCode) -> Rule:
     """Return the rule for an Issue code."""
     is_about_us = code in ABOUT_US
     own = ISSUES.get(code, {})
@@ -175,7 +175,7 @@ _SEVERITY_MEANINGS = {
 }
 
 
-def list_rules(own: Iterable[Row] = ()) -> dict[str, Row]:
+def list_rules(own: Iterable[Rule] = ()) -> dict[str, Rule]:
     """Return all rules by code: Issues, the package's rules and the user's."""
     issues = map(make_issue_rule, IssueCode)
     return {
@@ -183,7 +183,7 @@ def list_rules(own: Iterable[Row] = ()) -> dict[str, Row]:
     }
 
 
-def match_codes(rules: Mapping[str, Row], word: str) -> set[str]:
+def match_codes(rules: Mapping[str, Rule], word: str) -> set[str]:
     """Return the codes that a word means; raise AuditInputError if there is none."""
     if word in rules:
         return {word}
@@ -213,14 +213,14 @@ _HINT = " `sitemapreader audit --list-rules` lists all codes"
 class RulePlan:
     """The rules that an audit is to run."""
 
-    chosen: Mapping[str, Row]
+    chosen: Mapping[str, Rule]
     """Code -> rule, Issues included."""
     queries: Mapping[str, str]
     """Code -> query, of the chosen rules that have one."""
     severities: Mapping[str, str]
     """Code -> severity of the settings."""
-    broken: list[Row]
-    """Chosen rules of the user's own whose files are none: rule, reason, is_error."""
+    broken: list[NotRun]
+    """Chosen rules of the user's own whose files are none."""
 
 
 def plan_rules(
@@ -236,7 +236,7 @@ def plan_rules(
     or prefixes that end with `*`. Raises AuditInputError if a word means no rule, with the nearest
     that does, or if the folder cannot be read.
     """
-    own: list[tuple[Row, str]] = []
+    own: list[tuple[Rule, str]] = []
     faults: dict[str, str] = {}
     if folder is not None:
         own, faults = read_own_rules(folder)
@@ -258,7 +258,7 @@ def plan_rules(
         selected = {*rules}
     selected -= set().union(*(match_codes(rules, word) for word in ignore))
     chosen = {
-        code: Row(rule, detects=fill_figures(rule.detects, figures))
+        code: attrs.evolve(rule, detects=fill_figures(rule.detects, figures))
         for code, rule in rules.items()
         if code in selected
     }
@@ -271,7 +271,7 @@ def plan_rules(
         },
         {code: each.name.lower() for code, each in severities.items()},
         [
-            Row(rule=rule, reason=faults[rule.code], is_error=True)
+            NotRun(rule=rule, reason=faults[rule.code], is_error=True)
             for rule in broken
             if rule.code in chosen
         ],
@@ -319,13 +319,13 @@ def _show_figure(name: str, value: Any) -> str:
 _WIDTH = 88
 
 
-def sort_rules(rules: Iterable[Row]) -> list[Row]:
+def sort_rules(rules: Iterable[Rule]) -> list[Rule]:
     """Return rules by category, the gravest first."""
     categories = list(Category)
 
-    def place(rule: Row) -> tuple[int, int, str]:
+    def place(rule: Rule) -> tuple[int, int, str]:
         return (
-            categories.index(rule.category),
+            categories.index(Category(rule.category)),
             SEVERITIES.index(rule.severity),
             rule.code,
         )
@@ -333,7 +333,7 @@ def sort_rules(rules: Iterable[Row]) -> list[Row]:
     return sorted(rules, key=place)
 
 
-def format_rules(rules: Iterable[Row]) -> str:
+def format_rules(rules: Iterable[Rule]) -> str:
     """Return a list of rules, by category."""
     lines = []
     for category, group in groupby(sort_rules(rules), lambda rule: rule.category):
@@ -344,7 +344,7 @@ def format_rules(rules: Iterable[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def explain_rule(rule: Row) -> str:
+def explain_rule(rule: Rule) -> str:
     """Explain a rule in a few lines."""
     wrapper = TextWrapper(
         _WIDTH,

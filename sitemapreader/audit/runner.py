@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 import duckdb
@@ -23,15 +23,31 @@ from sitemapreader.audit.models import (
     SEVERITIES,
     Category,
     Need,
-    Row,
     estimate_rate,
 )
 from sitemapreader.audit.rules import ABOUT_US, RulePlan
+from sitemapreader.audit.values import (
+    DocumentFacts,
+    FaultyPages,
+    Finding,
+    Hit,
+    HostCount,
+    LanguagePair,
+    Month,
+    NotRun,
+    Place,
+    Rate,
+    Rule,
+    Section,
+    SharedHits,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from sitemapreader import Report
+
+T = TypeVar("T")
 
 _QUERIES, _PAGES, _FACTS = (read_queries(name) for name in ("runner", "pages", "facts"))
 _SAMPLED = {"pages": False, "old URLs": True}
@@ -134,9 +150,8 @@ class RuleRunner:
     _examples: int
     _missing: Mapping[Need, str]
     _doubt: str = ""
-    passed: list[Row] = attrs.field(factory=list, init=False)
-    not_run: list[Row] = attrs.field(factory=list, init=False)
-    """Rule, reason and `is_error`: whether the rule itself is broken."""
+    passed: list[Rule] = attrs.field(factory=list, init=False)
+    not_run: list[NotRun] = attrs.field(factory=list, init=False)
 
     def run(self) -> None:
         """Run the rules; one that fails is not run, and hides no other."""
@@ -173,15 +188,16 @@ class RuleRunner:
             self._database.show_rules()
         self._sort_out()
 
-    def _leave_out(self, rule: Row, reason: str, *, is_error: bool = False) -> None:
+    def _leave_out(self, rule: Rule, reason: str, *, is_error: bool = False) -> None:
         """Record why a rule was not run, and how to make it run."""
-        self.not_run.append(Row(rule=rule, reason=reason, is_error=is_error))
+        self.not_run.append(NotRun(rule=rule, reason=reason, is_error=is_error))
 
-    def _lacks_input(self, rule: Row, missing: Collection[Need]) -> bool:
+    def _lacks_input(self, rule: Rule, missing: Collection[Need]) -> bool:
         """Record a rule as not run if one of its needs is missing."""
-        reason = next(
-            (self._missing[need] for need in rule.needs if need in missing), ""
-        )
+        reasons = {
+            str(need): why for need, why in self._missing.items() if need in missing
+        }
+        reason = next((reasons[need] for need in rule.needs if need in reasons), "")
         if reason:
             self._leave_out(rule, reason)
         return bool(reason)
@@ -222,40 +238,44 @@ class RuleRunner:
             else:
                 self._leave_out(rule, "no sitemap was read")
 
-    def find(self) -> list[Row]:
+    def find(self) -> list[Finding]:
         """Return the findings, the gravest first; the ones that it causes follow each."""
-        ask_rows = self._database.ask_rows
         looked_at = dict(self._database.ask(_QUERIES["looked_at"]))
-        hits = {}
-        for name, most in (("places", MAX_PLACES), ("hits", MAX_HITS)):
-            hits[name] = defaultdict[str, list[Row]](list)
-            for row in ask_rows(_QUERIES[name], most=most):
-                hits[name][row.pop("code")].append(row)
+        places = self._group_rows("places", Place, MAX_PLACES)
+        hits = self._group_rows("hits", Hit, MAX_HITS)
         found = {}
-        for row in ask_rows(_QUERIES["findings"]):
-            code, rule = row.code, self._plan.chosen[row.code]
+        for row in self._database.ask_rows(_QUERIES["findings"]):
+            hit = _HitCount(**row)
+            code = hit.code
+            rule = self._plan.chosen[code]
             rate = self._estimate(rule.unit, code)
-            found[code] = Row(
+            found[code] = Finding(
                 rule=rule,
                 severity=self._plan.severities.get(code)
-                or row.severity
+                or hit.severity
                 or rule.severity,
-                count=row.count,
+                count=hit.count,
                 of=looked_at.get(rule.unit, 0),
-                places=hits["places"][code],
-                places_total=row.places_total,
-                examples=hits["hits"][code][: self._examples],
-                hits=hits["hits"][code],
-                new=None,
+                places=places[code],
+                places_total=hit.places_total,
+                examples=hits[code][: self._examples],
+                hits=hits[code],
                 rate=rate,
-                urls=_count_urls(rule, row, rate, looked_at["URLs"]),
-                cause="",
-                also=[],
+                urls=_count_urls(rule, hit, rate, looked_at["URLs"]),
                 doubt=self._find_doubt(rule),
             )
         return self._group_causes(found)
 
-    def _find_doubt(self, rule: Row) -> str:
+    def _group_rows(
+        self, name: str, kind: Callable[..., T], most: int
+    ) -> defaultdict[str, list[T]]:
+        """Return the values of a query, at most `most` of each rule, by its code."""
+        groups = defaultdict[str, list[T]](list)
+        for row in self._database.ask_rows(_QUERIES[name], most=most):
+            groups[row.pop("code")].append(kind(**row))
+        return groups
+
+    def _find_doubt(self, rule: Rule) -> str:
         """Return the doubt about a rule that hit although an input was missing."""
         if Need.PROBES in rule.needs:
             return self._missing.get(Need.PROBES, "")
@@ -263,7 +283,7 @@ class RuleRunner:
             return self._doubt
         return ""
 
-    def _estimate(self, unit: str, *codes: str) -> Row | None:
+    def _estimate(self, unit: str, *codes: str) -> Rate | None:
         """Return the rate of all pages that any of some rules hits, if pages were sampled."""
         if unit not in _SAMPLED:
             return None
@@ -282,7 +302,9 @@ class RuleRunner:
         self._database.show_rules(*codes)
         return " UNION ".join(f'SELECT url FROM rule."{code}"' for code in codes)
 
-    def count_faulty(self, findings: Iterable[Row], unit: str) -> Row | None:
+    def count_faulty(
+        self, findings: Iterable[Finding], unit: str
+    ) -> FaultyPages | None:
         """Return how many pages have an error or a warning, and the rate of all pages.
 
         `None` if no page of the unit was judged.
@@ -300,15 +322,15 @@ class RuleRunner:
             if each.rule.unit == unit and each.severity != SEVERITIES[-1]
         ]
         if not codes:
-            return Row(count=0, of=judged, rate=None)
+            return FaultyPages(count=0, of=judged)
         query = f"SELECT count(*) FROM ({self._hits_of(codes)})"
-        return Row(
+        return FaultyPages(
             count=self._database.ask(query)[0][0],
             of=judged,
             rate=self._estimate(unit, *codes),
         )
 
-    def _group_causes(self, found: dict[str, Row]) -> list[Row]:
+    def _group_causes(self, found: dict[str, Finding]) -> list[Finding]:
         """Return the findings in their order, each cause before its consequences.
 
         The gravest come first, and of these the ones with most URLs that are wrong. Notes about
@@ -317,18 +339,18 @@ class RuleRunner:
         nearest = {code: self._find_cause(each, found) for code, each in found.items()}
         categories = list(Category)
         for code, each in found.items():
-            each["cause"] = _find_first(code, nearest)
+            each.cause = _find_first(code, nearest)
             if each.cause:
-                each["also"] = []
+                each.also = []
 
-        def rank(each: Row) -> tuple[object, ...]:
+        def rank(each: Finding) -> tuple[object, ...]:
             is_about_us = each.rule.code in ABOUT_US
             return (
                 SEVERITIES.index(each.severity),
                 each.rule.code != FOREMOST,
                 is_about_us,
                 -each.urls,
-                categories.index(each.rule.category),
+                categories.index(Category(each.rule.category)),
                 each.rule.code,
             )
 
@@ -343,7 +365,7 @@ class RuleRunner:
             )
         ]
 
-    def _find_cause(self, finding: Row, found: Mapping[str, Row]) -> str:
+    def _find_cause(self, finding: Finding, found: Mapping[str, Finding]) -> str:
         """Return the rule that is as grave and hits the same pages, or "".
 
         If several rules hit most of them together, it is the one that hits most. What each of them
@@ -353,8 +375,10 @@ class RuleRunner:
         if FOREMOST in causes:
             return FOREMOST
         shares = {code: self._find_share(finding, found, code) for code in causes}
-        finding["also"] = [
-            Row(code=code, count=count) for code, (count, _) in shares.items() if count
+        finding.also = [
+            SharedHits(code=code, count=count)
+            for code, (count, _) in shares.items()
+            if count
         ]
         grave = {
             code: share
@@ -371,12 +395,12 @@ class RuleRunner:
         return ""
 
     @staticmethod
-    def _is_as_grave(cause: Row, finding: Row) -> bool:
+    def _is_as_grave(cause: Finding, finding: Finding) -> bool:
         grade = SEVERITIES.index
         return grade(cause.severity) <= grade(finding.severity)
 
     def _find_share(
-        self, finding: Row, found: Mapping[str, Row], *codes: str
+        self, finding: Finding, found: Mapping[str, Finding], *codes: str
     ) -> tuple[int, int]:
         """Return how many hits are on pages that any of some rules hits, and out of how many."""
         own = str(finding.rule.code)
@@ -389,18 +413,31 @@ class RuleRunner:
         return int(count), int(hits)
 
 
-def _count_urls(rule: Row, row: Row, rate: Row | None, urls: int) -> int:
+@attrs.frozen(kw_only=True)
+class _HitCount:
+    """The hits of a rule in numbers, as the database has them."""
+
+    code: str
+    count: int
+    places_total: int
+    severity: str | None
+    urls_of_places: int | None
+    is_unread: bool | None
+    has_urls: bool | None
+    entries: int | None
+
+
+def _count_urls(rule: Rule, hit: _HitCount, rate: Rate | None, urls: int) -> int:
     """Return how many URLs are wrong; of sitemaps these are all that they list."""
     if rate is not None:
-        estimate: float = rate.share * rate.population
-        return max(int(row.count), round(estimate))
+        return max(hit.count, round(rate.share * rate.population))
     if rule.category != Category.READING:
-        return int(row.urls_of_places or 0 if rule.unit in _OF_SITEMAPS else row.count)
-    if row.entries or row.has_urls:
-        return int(row.entries or row.count)
-    if row.is_unread or not row.places_total:
+        return hit.urls_of_places or 0 if rule.unit in _OF_SITEMAPS else hit.count
+    if hit.entries or hit.has_urls:
+        return hit.entries or hit.count
+    if hit.is_unread or not hit.places_total:
         return max(urls, 1)  # nobody knows how much is in what was not read
-    return int(row.urls_of_places or 0)
+    return hit.urls_of_places or 0
 
 
 def _find_first(code: str, nearest: Mapping[str, str]) -> str:
@@ -424,21 +461,19 @@ def gather_facts(
     """Return the facts of a site from the database, by name; docs/audit.md lists them."""
     ask_rows = database.ask_rows
     counted: dict[str, int] = dict(database.ask(_FACTS["totals"]))
-    sections = ask_rows(_FACTS["sections"])
-    hosts = ask_rows(_FACTS["hosts"])
+    sections = [Section(**row) for row in ask_rows(_FACTS["sections"])]
+    hosts = [HostCount(**row) for row in ask_rows(_FACTS["hosts"])]
     now = {name: parameters[name] for name in ("now", "future_hours")}
     has_languages = database.ask("SELECT 1 FROM hreflang_link LIMIT 1")
+    languages = []
     if has_languages:
-        languages = ask_rows(_FACTS["languages"])
-    else:
-        languages = []
-    shown = {row.page for row in languages} | {row.target for row in languages} - {
-        "x-default"
-    }
+        languages = [LanguagePair(**row) for row in ask_rows(_FACTS["languages"])]
+    shown = {each.page for each in languages}
+    shown |= {each.target for each in languages} - {"x-default"}
     return {
         **counted,
         "statuses": dict(database.ask(_FACTS["statuses"])),
-        "months": ask_rows(_FACTS["months"], **now),
+        "months": [Month(**row) for row in ask_rows(_FACTS["months"], **now)],
         "sections": sections,
         "sections_others": counted["urls"] - sum(section.urls for section in sections),
         "hosts": hosts,
@@ -451,15 +486,19 @@ def gather_facts(
     }
 
 
-def _order_documents(rows: list[Row]) -> Iterator[Row]:
+def _order_documents(rows: Iterable[dict[str, Any]]) -> Iterator[DocumentFacts]:
     """Yield the documents, each with its depth behind the one that lists it."""
-    below = defaultdict[str, list[Row]](list)
-    known = {row.url for row in rows}
-    for row in rows:
-        del row["id"]
-        below[row.parent if row.parent in known else ""].append(row)
-    stack = [(0, row) for row in below.pop("", [])[::-1]]
+    below = defaultdict[str, list[DocumentFacts]](list)
+    documents = [
+        DocumentFacts(**{name: row[name] for name in row.keys() - {"id"}})
+        for row in rows
+    ]
+    known = {each.url for each in documents}
+    for each in documents:
+        below[each.parent if each.parent in known else ""].append(each)
+    stack = [(0, each) for each in below.pop("", [])[::-1]]
     while stack:
-        depth, row = stack.pop()
-        yield Row(row, depth=depth)
-        stack += [(depth + 1, child) for child in below.pop(row.url, [])[::-1]]
+        depth, each = stack.pop()
+        each.depth = depth
+        yield each
+        stack += [(depth + 1, child) for child in below.pop(each.url, [])[::-1]]

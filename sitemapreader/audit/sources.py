@@ -33,7 +33,8 @@ from sitemapreader._types.urls import (
     trim,
 )
 from sitemapreader.audit.database import DISK_ERRORS, AuditDatabase, read_queries
-from sitemapreader.audit.models import AuditInputError, Row
+from sitemapreader.audit.models import AuditInputError
+from sitemapreader.audit.values import Hit, Place
 from sitemapreader.fetch import FolderFetcher, HttpFetcher
 from sitemapreader.output import make_array
 from sitemapreader.pages import PageFolder
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from sitemapreader import Document, Follow, Limits, Search, SitemapEntry, Walk
+    from sitemapreader.audit.values import Finding
     from sitemapreader.fetch import Fetcher
 
 _ROWS_AT_ONCE = 20_000
@@ -135,9 +137,13 @@ def _find_base_url(path: Path) -> str:
         raise AuditInputError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def locate_findings(findings: Iterable[Row], folder: FolderFetcher) -> dict[str, str]:
+def locate_findings(
+    findings: Iterable[Finding], folder: FolderFetcher
+) -> dict[str, str]:
     """Give hits that stand in a file their lines; return the files of their sitemaps."""
-    hits = [hit for finding in findings for hit in (*finding.places, *finding.hits)]
+    hits: list[Hit | Place] = []
+    for finding in findings:
+        hits += [*finding.places, *finding.hits]
     wanted: defaultdict[str, set[str]] = defaultdict(set)
     for hit in hits:
         wanted[hit.document] |= {hit.url} if hit.url and hit.line is None else set()
@@ -152,9 +158,9 @@ def locate_findings(findings: Iterable[Row], folder: FolderFetcher) -> dict[str,
                 (document, url): n for url, n in _number_lines(path, urls).items()
             }
     for hit in hits:
-        hit["line"] = hit.line or lines.get((hit.document, hit.url))
-        if hit.get("file"):
-            hit["file"] = _name_path(folder.folder / hit.file)
+        hit.line = hit.line or lines.get((hit.document, hit.url))
+        if isinstance(hit, Hit) and hit.file:
+            hit.file = _name_path(folder.folder / hit.file)
     return files
 
 

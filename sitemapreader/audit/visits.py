@@ -14,7 +14,8 @@ from sitemapreader import read
 from sitemapreader._types.models import UrlEntry
 from sitemapreader._types.urls import origin_of, url_key
 from sitemapreader.audit.database import AuditDatabase, read_queries, write_literal
-from sitemapreader.audit.models import MAX_HITS, Need, Row, estimate_rate
+from sitemapreader.audit.models import MAX_HITS, Need, estimate_rate
+from sitemapreader.audit.values import OldFolder, PageTally
 from sitemapreader.fetch import FolderFetcher
 from sitemapreader.pages import (
     HTML_TYPES,
@@ -67,7 +68,7 @@ def draw_sample(
         database.ask(draw, number=most, seed=str(seed), is_old=is_old)
 
 
-def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
+def count_pages(database: AuditDatabase, kind: str = "listed") -> PageTally | None:
     """Return how many "listed" or "old" pages were visited; `None` if none was to be.
 
     Of all that were reached in time, robots.txt may have kept some from being visited. Not all
@@ -88,7 +89,7 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
     if judged < total and judged <= MAX_HITS:
         pages = database.ask(_PAGE_QUERIES["judged"].format(f"is_{kind}"))
         sample = [loc for (loc,) in pages]
-    return Row(
+    return PageTally(
         listed=int(total),
         reached=reached,
         visited=visited,
@@ -102,18 +103,22 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
     )
 
 
-def describe_pages(database: AuditDatabase) -> Row:
-    """Return the report's facts about visited pages and the old site."""
-    has_pages = database.ask("SELECT 1 FROM page LIMIT 1")
-    return Row(
-        pages=count_pages(database) if has_pages else None,
-        old_pages=count_pages(database, "old") if has_pages else None,
-        old_folders=database.ask_rows(_PAGE_QUERIES["fates"]) if has_pages else [],
+def describe_pages(database: AuditDatabase) -> dict[str, Any]:
+    """Return the report's facts about visited pages and the old site, by their names."""
+    compared = None
+    if database.has_earlier:
         # pages that have a text in this audit and in the earlier one
-        compared_pages=database.ask(_PAGE_QUERIES["compared"])[0][0]
-        if database.has_earlier
-        else None,
-    )
+        ((compared,),) = database.ask(_PAGE_QUERIES["compared"])
+    if not database.ask("SELECT 1 FROM page LIMIT 1"):
+        return {"compared_pages": compared}
+    return {
+        "pages": count_pages(database),
+        "old_pages": count_pages(database, "old"),
+        "old_folders": [
+            OldFolder(**row) for row in database.ask_rows(_PAGE_QUERIES["fates"])
+        ],
+        "compared_pages": compared,
+    }
 
 
 _LEAST_SHARE = 0.1

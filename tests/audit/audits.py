@@ -7,16 +7,30 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sitemapreader.audit import AuditOptions, Row, audit_sync, models
-from sitemapreader.audit.models import Category, make_plain
+import attrs
+
+from sitemapreader.audit import AuditOptions, audit_sync, models
+from sitemapreader.audit.models import Category
 from sitemapreader.audit.report.templates import format_audit
+from sitemapreader.audit.values import (
+    AuditReport,
+    DocumentFacts,
+    Facts,
+    Finding,
+    Hit,
+    Month,
+    NotRun,
+    PageTally,
+    Place,
+    Rule,
+)
 from tests.support.auditing import HOST, NOW
 from tests.support.planted import plant_site
 
 SITE = HOST
 
 
-def make_rule(code: str = "url-fragment", **changes: Any) -> Row:
+def make_rule(code: str = "url-fragment", **changes: Any) -> Rule:
     """Make a rule; all but its code has a default."""
     texts = {
         "detects": "the condition, with its threshold of 20",
@@ -25,157 +39,82 @@ def make_rule(code: str = "url-fragment", **changes: Any) -> Row:
         "source": "https://www.sitemaps.org/protocol.html",
     }
     title = f"What {code} finds"
-    return Row(
-        models.make_rule(code, Category.URLS, "warning", title, **texts), **changes
-    )
+    rule = models.make_rule(code, Category.URLS, "warning", title, **texts)
+    return attrs.evolve(rule, **changes)
 
 
-def make_example(url: str, detail: str = "", document: str = "") -> Row:
+def make_example(url: str, detail: str = "", document: str = "") -> Hit:
     """Make a hit of the facts."""
-    return Row(
-        url=url,
-        detail=detail,
-        document=document,
-        line=None,
-        file="",
-        file_line=None,
-        new=None,
-    )
+    return Hit(url=url, detail=detail, document=document)
 
 
-def make_finding(code: str = "url-fragment", count: int = 3, **changes: Any) -> Row:
+def make_finding(code: str = "url-fragment", count: int = 3, **changes: Any) -> Finding:
     """Make a finding with three examples in one sitemap."""
     document = f"{SITE}/sitemap-0.xml"
+    examples = [
+        make_example(f"{SITE}/p/{n}#x", "x", document) for n in range(min(count, 3))
+    ]
     fields = {
         "rule": make_rule(code),
         "severity": "warning",
         "count": count,
-        "of": 0,
-        "places": [Row(document=document, count=count, url="", line=None, new=None)],
+        "places": [Place(document=document, count=count)],
         "places_total": 1,
-        "examples": [
-            make_example(f"{SITE}/p/{n}#x", "x", document) for n in range(min(count, 3))
-        ],
+        "examples": examples,
+        "hits": changes.get("examples", examples),
+        **changes,
     }
-    nothing: dict[str, Any] = {
-        "new": None,
-        "rate": None,
-        "urls": 0,
-        "cause": "",
-        "doubt": "",
-        "also": [],
-    }
-    found = Row(fields, **{**nothing, **changes})
-    return Row(found, hits=found.examples)
+    return Finding(**fields)
 
 
-def leave_out(rule: Row, reason: str, *, is_error: bool = False) -> Row:
+def leave_out(rule: Rule, reason: str, *, is_error: bool = False) -> NotRun:
     """Make a rule of the facts that was not run."""
-    return Row(rule=rule, reason=reason, is_error=is_error)
+    return NotRun(rule=rule, reason=reason, is_error=is_error)
 
 
-_COUNTS = (
-    *("seconds", "urls", "distinct", "dated", "images", "videos", "news", "alternates"),
-    *(
-        "sitemaps",
-        "sitemaps_not_read",
-        "sections_others",
-        "hosts_others",
-        "languages_others",
-    ),
-    "documents_total",
-)
-_LISTS = (
-    *("months", "sections", "hosts", "languages", "documents", "passed", "not_run"),
-    "old_folders",
-)
-_NOTHING = ("pages", "old_pages", "known_urls", "compared_pages", "baseline")
-
-
-def make_facts(**changes: Any) -> Row:
+def make_facts(**changes: Any) -> Facts:
     """Make the facts of a site without URLs."""
-    facts = Row(
-        source=SITE,
-        begun=NOW.isoformat(),
-        version="1.0",
-        complete=True,
-        statuses={},
-        files={},
-    )
-    facts |= {
-        "old_complete": True,
-        "base_url": "",
-        **dict.fromkeys(_COUNTS, 0),
-        **dict.fromkeys(_NOTHING),
-    }
-    return Row({**facts, **{name: [] for name in _LISTS}, **changes})
+    fields = {"source": SITE, "begun": NOW.isoformat(), "version": "1.0", **changes}
+    return Facts(**fields)
 
 
-def describe(findings: Any, facts: Row) -> Row:
-    """Return the JSON of an audit."""
-    return Row(schema=1, findings=make_plain(findings), facts=make_plain(facts))
+def render(name: str, findings: Any, facts: Facts, *args: Any, **more: Any) -> str:
+    """Return an audit in a format."""
+    return format_audit(name, AuditReport([*findings], facts), *args, **more)
 
 
-def render(name: str, findings: Any, facts: Row, *args: Any, **more: Any) -> str:
-    """Return an audit in a format, made of its JSON."""
-    return format_audit(name, describe(findings, facts), *args, **more)
-
-
-def make_document(url: str, parent: str = "", **more: Any) -> Row:
+def make_document(url: str, parent: str = "", **more: Any) -> DocumentFacts:
     """Make a document of the facts."""
-    counts = (
-        "urls",
-        "children",
-        "bytes_raw",
-        "bytes_inflated",
-        "dated",
-        "findings",
-        "depth",
-    )
-    texts = {"role": "sitemap", "format": "", "status": "complete", "reason": ""}
-    nothing = dict.fromkeys(("http_status", "newest", "lastmod"))
-    return Row(
-        {
-            "url": url,
-            "parent": parent,
-            **texts,
-            **nothing,
-            **dict.fromkeys(counts, 0),
-            **more,
-        }
-    )
+    return DocumentFacts(url=url, parent=parent, **more)
 
 
-def make_month(month: str, urls: int, alike: int = 0, future: int = 0) -> Row:
+def make_month(month: str, urls: int, alike: int = 0, future: int = 0) -> Month:
     """Make a month of the facts."""
-    return Row(month=f"{month}-01", urls=urls, alike=alike, future=future)
+    return Month(month=f"{month}-01", urls=urls, alike=alike, future=future)
 
 
-def make_tally(listed: int, visited: int, judged: int, **more: Any) -> Row:
+def make_tally(listed: int, visited: int, judged: int, **more: Any) -> PageTally:
     """Make what the facts say of visited pages."""
-    fields = {
-        "not_judged": {},
+    fields: dict[str, Any] = {
         "exact": judged == listed,
-        "bound": None,
-        "population": listed,
-        "reached": visited,
         "sampled": judged < listed,
-        "faulty": None,
-        "sample": None,
+        "population": listed,
         **more,
     }
-    return Row(listed=listed, visited=visited, judged=judged, **fields)
+    return PageTally(
+        listed=listed, reached=visited, visited=visited, judged=judged, **fields
+    )
 
 
 @cache
-def audit_shop() -> Row:
-    """Return the JSON of the audit of a planted site: some of every chart, and 50 findings."""
+def audit_shop() -> AuditReport:
+    """Return the audit of a planted site: some of every chart, and 50 findings."""
     with TemporaryDirectory() as folder:
         plant_site(Path(folder))
         figures = AuditOptions(now=NOW, examples=5)
         with audit_sync(folder, figures=figures, ignore=["comparison"]) as result:
-            result.facts |= {"source": f"{SITE}/", "files": {}}
-            return result.describe()
+            facts = attrs.evolve(result.facts, source=f"{SITE}/", files={})
+            return AuditReport(result.findings, facts)
 
 
 def mark_texts(value: Any, mark: str, name: str = "") -> Any:
@@ -187,10 +126,12 @@ def mark_texts(value: Any, mark: str, name: str = "") -> Any:
     if isinstance(value, list):
         return [mark_texts(each, mark, name) for each in value]
     if isinstance(value, dict):
-        return Row(
-            (key, each if key == "rule" else mark_texts(each, mark, key))
-            for key, each in value.items()
-        )
+        return {key: mark_texts(each, mark, key) for key, each in value.items()}
+    if attrs.has(type(value)) and not isinstance(value, Rule):
+        fields = {
+            each.name: getattr(value, each.name) for each in attrs.fields(type(value))
+        }
+        return type(value)(**mark_texts(fields, mark))
     return value
 
 

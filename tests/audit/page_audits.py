@@ -14,7 +14,7 @@ from tests.support.walking import urlset
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sitemapreader.audit import Audit, Row
+    from sitemapreader.audit import Audit, Finding
     from tests.support.serving import Site
 
 WORDS = " ".join(f"word{number}" for number in range(40))
@@ -73,7 +73,7 @@ def hits(result: Audit) -> dict[str, list[tuple[str, str]]]:
     }
 
 
-def finding_of(result: Audit, code: str) -> Row:
+def finding_of(result: Audit, code: str) -> Finding:
     """Return the finding of a rule."""
     return next(finding for finding in result.findings if finding.rule.code == code)
 

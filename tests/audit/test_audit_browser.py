@@ -8,11 +8,13 @@ import zlib
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 
-from sitemapreader.audit import Row, report as figures
+from sitemapreader.audit import Rate, report as figures
 from sitemapreader.audit.models import Category
 from sitemapreader.audit.report.templates import format_audit
+from sitemapreader.audit.values import HostCount, OldFolder, Place, Section
 from tests.audit import audits
 from tests.audit.audits import render
 from tests.support import package
@@ -56,16 +58,24 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
     shop = audits.audit_shop()
     rule = audits.make_rule("page-gone", unit="pages", category=Category.PAGES)
-    rate = Row(share=0.02, low=0.01, high=0.04, judged=396, population=50_000)
-    names = ("folder", "pages", "lost", "to_start", "temporary", "unlisted")
-    archive = Row(zip(names, (f"{audits.SITE}/archive/", 90, 30, 4, 2, 1), strict=True))
-    visited = {
+    rate = Rate(share=0.02, low=0.01, high=0.04, judged=396, population=50_000)
+    archive = OldFolder(
+        folder=f"{audits.SITE}/archive/",
+        pages=90,
+        lost=30,
+        to_start=4,
+        temporary=2,
+        unlisted=1,
+    )
+    visited: dict[str, Any] = {
         "pages": audits.make_tally(50_000, 400, 396, not_judged={"protection": 4}),
         "old_pages": audits.make_tally(90, 90, 90),
         "old_folders": [archive],
     }
     gone = audits.make_finding(rule=rule, severity="error", count=8, of=396, rate=rate)
-    audit = Row(shop, findings=[*shop.findings, gone], facts=Row(shop.facts, **visited))
+    audit = attrs.evolve(
+        shop, findings=[*shop.findings, gone], facts=attrs.evolve(shop.facts, **visited)
+    )
     path.write_text(format_audit("html", audit, title="Our shop"), encoding="utf-8")
     return path
 
@@ -166,15 +176,17 @@ def test_everybody_can_use_it(browser: Browser, tmp_path: Path) -> None:
     """
     # it measures the contrast of every word, so there are few of each kind
     shop = audits.audit_shop()
-    facts = Row(
+    facts = attrs.evolve(
         shop.facts,
         passed=shop.facts.passed[:1],
         not_run=shop.facts.not_run[:1],
         documents=shop.facts.documents[:9],
     )
-    findings = [Row(each, examples=each.examples[:1]) for each in shop.findings[::9]]
+    findings = [
+        attrs.evolve(each, examples=each.examples[:1]) for each in shop.findings[::9]
+    ]
     path = tmp_path / "report.html"
-    audit = Row(shop, findings=findings, facts=facts)
+    audit = attrs.evolve(shop, findings=findings, facts=facts)
     path.write_text(format_audit("html", audit), encoding="utf-8")
     axe = (
         files("axe_playwright_python")
@@ -207,22 +219,22 @@ def test_phone_needs_no_sideways_scrolling(browser: Browser, tmp_path: Path) -> 
     )
     long = audits.make_finding(
         examples=[audits.make_example(url, word, url)],
-        places=[Row(document=each, count=2, url="", line=None) for each in (url, word)],
+        places=[Place(document=each, count=2) for each in (url, word)],
         places_total=2,
         rule=rule,
     )
     document = audits.make_document(url, status="failed", reason=word)
-    facts = Row(
+    facts = attrs.evolve(
         shop.facts,
         source=url,
-        hosts=[Row(origin=word, urls=3), *shop.facts.hosts],
-        sections=[*shop.facts.sections, Row(host=word, path=f"/{word}/", urls=1)],
+        hosts=[HostCount(origin=word, urls=3), *shop.facts.hosts],
+        sections=[*shop.facts.sections, Section(host=word, path=f"/{word}/", urls=1)],
         documents=[*shop.facts.documents, document],
         passed=[rule],
         not_run=[audits.leave_out(rule, word)],
     )
     path = tmp_path / "report.html"
-    audit = Row(shop, findings=[long, *shop.findings], facts=facts)
+    audit = attrs.evolve(shop, findings=[long, *shop.findings], facts=facts)
     path.write_text(format_audit("html", audit), encoding="utf-8")
     with Visit(browser, path, viewport={"width": 390, "height": 844}) as page:
         page.evaluate(OPEN_ALL)
@@ -290,7 +302,7 @@ def test_hostile_urls_do_nothing(browser: Browser, tmp_path: Path) -> None:
     finding = audits.make_finding(
         examples=[audits.make_example(hostile, hostile, hostile)]
     )
-    sections = [Row(host=hostile, path=f"/{hostile}/", urls=3)]
+    sections = [Section(host=hostile, path=f"/{hostile}/", urls=3)]
     address = f"https://e.org/{hostile}"
     documents = [audits.make_document(address, reason=hostile, status=hostile, urls=3)]
     facts = audits.make_facts(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sitemapreader.audit.values import SharedHits
 from tests.audit.page_audits import WORDS, finding_of, hits, judge, page, publish
 from tests.support.auditing import link, urlset
 from tests.support.serving import answer, serve_pages
@@ -40,8 +41,8 @@ async def test_orphans_that_are_no_pages_are_the_fault_of_their_pages() -> None:
             finding = finding_of(result, "orphan-url")
             assert (finding.cause, finding.count) == ("", 9)
             assert finding.also == [
-                {"code": "page-not-found", "count": 6},
-                {"code": "page-redirects", "count": 2},
+                SharedHits(code="page-not-found", count=6),
+                SharedHits(code="page-redirects", count=2),
             ]
             said = "6 by page-not-found, 2 by page-redirects"
             for name in ("text", "markdown", "html"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 from aiohttp import web
 
@@ -22,6 +23,7 @@ from tests.audit.page_audits import (
     publish,
 )
 from tests.support.serving import answer, serve_pages
+from tests.support.there import known
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,10 +100,10 @@ async def test_old_urls_are_to_lead_to_listed_pages() -> None:
                 "was-temporary": [("b/y", f"302 to {start}fine/1")],
                 "was-unlisted": [("moved", f"301 to {start}unlisted")],
             }
-            tally = result.facts.old_pages
+            tally = known(result.facts.old_pages)
             assert (tally.listed, tally.visited, tally.exact) == (13, 13, True)
             assert result.facts.pages is None
-            rows = [[*each.values()] for each in result.facts.old_folders]
+            rows = [[*attrs.astuple(each)] for each in result.facts.old_folders]
             folders = {folder.removeprefix(start): counts for folder, *counts in rows}
             assert folders["a/"] == [3, 0, 3, 0, 0, 0, 0]
             assert folders["b/"] == [3, 1, 0, 1, 0, 0, 0]
@@ -143,7 +145,7 @@ async def test_the_old_site_is_given_in_many_ways(tmp_path: Path, kind: str) -> 
         }
         with await judge(server.base, None, was=sources[kind], select=WAS) as result:
             assert hits(result) == {"was-lost": [("old", "404")]}
-            assert result.facts.old_pages.listed == 2
+            assert known(result.facts.old_pages).listed == 2
 
 
 async def test_an_old_site_that_is_read_in_part(tmp_path: Path) -> None:
@@ -181,11 +183,11 @@ async def test_a_sample_of_old_urls_gives_rates() -> None:
         with await judge(
             server.base, 50, was=old, select=WAS, figures=figures, **named
         ) as result:
-            rate = finding_of(result, "was-lost").rate
+            rate = known(finding_of(result, "was-lost").rate)
             assert (rate.judged, rate.population) == (50, 200)
             assert rate.low < 0.5 < rate.high
             assert "of 200 old URLs" in result.format("text")
-            assert result.facts.pages.visited == 50
+            assert known(result.facts.pages).visited == 50
         # a page that is listed and old is visited once
         assert all(server.times[f"/{path}"] <= 1 for path in answers)
 
@@ -241,7 +243,7 @@ async def test_a_built_folder_answers_for_the_old_host(tmp_path: Path) -> None:
     old = [f"{base}{path}" for path in ("a", "unlisted.html")]
     with await judge(site, None, was=old, base_url=base, select=WAS) as result:
         assert hits(result) == {"was-unlisted": [("unlisted.html", "")]}
-        tally = result.facts.old_pages
+        tally = known(result.facts.old_pages)
         assert (tally.listed, tally.visited, tally.judged) == (2, 2, 2)
 
 

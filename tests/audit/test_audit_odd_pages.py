@@ -18,6 +18,7 @@ from tests.audit.page_audits import (
     publish,
 )
 from tests.support.serving import serve_pages
+from tests.support.there import known
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,7 +75,7 @@ async def test_names_of_every_kind(tmp_path: Path) -> None:
     site = build(tmp_path, **texts, **{"sitemap.xml": list_pages(BASE, *listed)})
     with await judge(site, None) as result:
         assert hits(result) == {}
-        assert result.facts.pages.judged == 2 * len(NAMES)
+        assert known(result.facts.pages).judged == 2 * len(NAMES)
     build(site, **{"sitemap.xml": list_pages(BASE, "plain.html")})
     with await judge(site, None) as result:
         finding = finding_of(result, "page-unlisted")
@@ -91,4 +92,4 @@ async def test_a_site_of_one_page() -> None:
             with await judge(server.base, pages) as result:
                 assert hits(result) == {"page-not-found": [("none", "404")]}
                 assert finding_of(result, "page-not-found").rate is None
-                assert result.facts.pages.exact
+                assert known(result.facts.pages).exact

@@ -26,6 +26,7 @@ from tests.audit.page_audits import (
     publish,
 )
 from tests.support.serving import answer, serve_pages
+from tests.support.there import known
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,7 +97,7 @@ async def test_each_rule_hits_what_is_planted() -> None:
                 "page-canonical-elsewhere": [("other", f"{server.base}fine/3")],
                 "lastmod-false": [("dated", "2026-02-01, the page says 2026-01-01")],
             }
-            tally = result.facts.pages
+            tally = known(result.facts.pages)
             assert (tally.visited, tally.judged, tally.exact) == (
                 tally.listed,
                 tally.listed,
@@ -120,13 +121,16 @@ async def test_a_sample_gives_rates() -> None:
         publish(server, *(f"p/{number}" for number in range(300)))
         with await judge(server.base, 60, **named) as result:
             finding = finding_of(result, "page-not-found")
-            assert finding.rate.low < 0.2 < finding.rate.high
-            assert finding.urls == round(finding.rate.share * 300)
-            assert (finding.rate.judged, finding.rate.population) == (60, 300)
-            assert finding.count == round(finding.rate.share * 60)
+            assert known(finding.rate).low < 0.2 < known(finding.rate).high
+            assert finding.urls == round(known(finding.rate).share * 300)
+            assert (known(finding.rate).judged, known(finding.rate).population) == (
+                60,
+                300,
+            )
+            assert finding.count == round(known(finding.rate).share * 60)
             html = result.format("html")
             assert "60 of 300 pages were visited, and 60 could be judged." in html
-            assert f"{100 * finding.rate.share:.2g}% (" in result.format("text")
+            assert f"{100 * known(finding.rate).share:.2g}% (" in result.format("text")
         asked = sum(
             count for path, count in server.times.items() if path.startswith("/p/")
         )
@@ -168,7 +172,8 @@ async def test_visits_that_end_early_are_a_sample() -> None:
         publish(server, *(f"p/{number}" for number in range(400)))
         figures = attrs.evolve(FIGURES, page_seconds=1, page_probes=0)
         with await judge(server.base, figures=figures) as result:
-            tally, rate = result.facts.pages, finding_of(result, "page-not-found").rate
+            tally = known(result.facts.pages)
+            rate = known(finding_of(result, "page-not-found").rate)
             assert tally.visited == tally.judged == rate.judged < 200
             assert tally.not_judged == {"time": 400 - tally.visited}
             assert (rate.share, rate.population) == (1, 400)
@@ -187,7 +192,7 @@ async def test_the_time_of_an_audit_ends_its_visits() -> None:
         publish(server, *(f"p/{number}" for number in range(20)))
         async with asyncio.timeout(60):
             with await judge(server.base, max_time=timedelta(seconds=2)) as result:
-                assert result.facts.pages.not_judged == {"time": 20}
+                assert known(result.facts.pages).not_judged == {"time": 20}
 
 
 async def test_no_page_is_visited_without_being_asked() -> None:
@@ -212,7 +217,7 @@ async def test_a_folder_that_is_disallowed_is_not_spoken_for() -> None:
     async with serve_pages(**dict.fromkeys(names, page())) as server:
         publish(server, *names, robots="User-agent: *\nDisallow: /private/")
         with await judge(server.base, "all") as result:
-            pages = result.facts.pages
+            pages = known(result.facts.pages)
             assert (pages.listed, pages.judged, pages.population) == (60, 30, 30)
             assert (pages.exact, pages.bound, "none in" in result.format("text")) == (
                 False,
@@ -235,7 +240,7 @@ async def test_what_is_not_visited_says_nothing(tmp_path: Path) -> None:
         crawl.write_text(f"Address,Status Code\n{server.base}page,404\n")
         with await judge(server.base, urls=crawl) as result:
             assert hits(result) == {}
-            assert result.facts.pages.not_judged == {"robots": 1}
+            assert known(result.facts.pages).not_judged == {"robots": 1}
         assert "/private/x" not in server.times
         with await judge(
             server.base, figures=attrs.evolve(FIGURES, page_seconds=0)
@@ -420,8 +425,8 @@ async def test_a_crawl_file_is_judged_without_a_request(tmp_path: Path) -> None:
             "page-canonical-elsewhere": [("other", f"{base}a")],
             "missing-url": [("unlisted", "")],
         }
-        assert result.facts.pages.judged == 7
-        assert not result.facts.pages.exact
+        assert known(result.facts.pages).judged == 7
+        assert not known(result.facts.pages).exact
         left_out = {each.rule.code: each.reason for each in result.facts.not_run}
         for code in ("page-soft-404", "page-slow", "page-hreflang-differs"):
             assert (
@@ -438,7 +443,7 @@ async def test_a_disallowed_page_is_requested_only_if_asked_for() -> None:
     async with serve_pages(one=page(), two=404) as server:
         publish(server, "one", "two", robots="User-agent: *\nDisallow: /")
         with await judge(server.base) as result:
-            tally = result.facts.pages
+            tally = known(result.facts.pages)
             assert (tally.visited, tally.judged) == (0, 0)
             assert tally.not_judged == {"robots": 2}
             text = result.format("text")
@@ -451,7 +456,7 @@ async def test_a_disallowed_page_is_requested_only_if_asked_for() -> None:
         assert not {"/one", "/two"}.intersection(server.requested)
         with await judge(server.base, respect_robots=False) as result:
             assert hits(result) == {"page-not-found": [("two", "404")]}
-            assert result.facts.pages.visited == 2
+            assert known(result.facts.pages).visited == 2
 
 
 @pytest.mark.parametrize("name", ["list.txt", "map.xml", ""])

@@ -9,12 +9,14 @@ from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Any
 
+import attrs
 import pytest
 
 from sitemapreader._types.outcomes import show_bytes
-from sitemapreader.audit import Row, report as figures
+from sitemapreader.audit import Rate, report as figures
 from sitemapreader.audit.models import Category
 from sitemapreader.audit.report.templates import format_audit
+from sitemapreader.audit.values import Hit, HostCount, LanguagePair, Place, Section
 from tests.audit import audits
 from tests.audit.audits import (
     leave_out,
@@ -56,12 +58,23 @@ def test_numbers_are_written_as_people_do() -> None:
 def test_tables_of_what_a_site_has() -> None:
     """Months, folders and languages are tables; a folder of another host is named with it."""
     folders = [("e.org", "/shop/", 400), ("cdn.e.org", "/img/", 100)]
-    sections = [Row(host=host, path=path, urls=urls) for host, path, urls in folders]
-    pair = {"page": "en", "target": "de", "pages": 200, "links": 160, "returned": 150}
-    own = {**pair, "target": "en", "links": 200, "returned": 200}
+    sections = [
+        Section(host=host, path=path, urls=urls) for host, path, urls in folders
+    ]
+    pair: dict[str, Any] = {
+        "page": "en",
+        "target": "de",
+        "pages": 200,
+        "links": 160,
+        "returned": 150,
+    }
+    own: dict[str, Any] = {**pair, "target": "en", "links": 200, "returned": 200}
     months = [make_month("2026-10", 1_250, 3, 0), make_month("2026-12", 8, 0, 8)]
     facts = make_facts(
-        urls=800, sections=sections, languages=[Row(own), Row(pair)], months=months
+        urls=800,
+        sections=sections,
+        languages=[LanguagePair(**own), LanguagePair(**pair)],
+        months=months,
     )
     report = render("html", [], facts)
     assert ">/shop/</th><td>400</td><td>50.0%</td>" in report
@@ -106,7 +119,10 @@ def site_report() -> str:
         make_document("https://cdn.org/x", format="urlset"),
         *(make_document(f"{site}/{name}", **probe) for name in ("a.xml", "b.xml")),
     ]
-    hosts = [Row(origin=site, urls=9), Row(origin="https://cdn.org", urls=1)]
+    hosts = [
+        HostCount(origin=site, urls=9),
+        HostCount(origin="https://cdn.org", urls=1),
+    ]
     return render("html", [], make_facts(documents=documents, hosts=hosts))
 
 
@@ -321,10 +337,12 @@ def test_reports_stay_small() -> None:
     """A million URLs in 10,000 sitemaps make a file for a mail; long URLs are cut."""
     shop = audits.audit_shop()
     many = [
-        Row(each, url=f"{audits.SITE}/sitemaps/products-{number:05}.xml.gz")
+        attrs.evolve(each, url=f"{audits.SITE}/sitemaps/products-{number:05}.xml.gz")
         for number, each in enumerate([d for d in shop.facts.documents if d.urls] * 400)
     ][:10_000]
-    report = format_audit("html", Row(shop, facts=Row(shop.facts, documents=many)))
+    report = format_audit(
+        "html", attrs.evolve(shop, facts=attrs.evolve(shop.facts, documents=many))
+    )
     assert len(report.encode()) < 1_500_000
     assert report.count("/sitemaps/products-") >= len(many) > 9_000
     assert len(write_shop("a" * 65_536)) < 500_000
@@ -332,7 +350,7 @@ def test_reports_stay_small() -> None:
 
 def test_what_a_sample_stands_for_is_shown() -> None:
     """The head of the report tells the pages that a sample stands for, and URLs of sitemaps."""
-    rate = Row(share=0.0434, low=0.02, high=0.07, judged=300, population=19_800)
+    rate = Rate(share=0.0434, low=0.02, high=0.07, judged=300, population=19_800)
     rule = make_rule("page-not-found", unit="pages")
     finding = make_finding(count=13, rule=rule, rate=rate, urls=860)
     assert "about 860 of 19,800 pages" in render("html", [finding], make_facts())
@@ -349,7 +367,7 @@ def test_a_sample_without_a_hit_says_how_sure_that_is() -> None:
     said = "none in 300, so at most 1.3% of 19,800"
     for form in ("text", "markdown", "html", "junit", "sarif"):
         assert said in render(form, [], facts), form
-    facts["pages"] = make_tally(300, 300, 300)
+    facts.pages = make_tally(300, 300, 300)
     assert "at most" not in render("text", [], facts)
 
 
@@ -363,8 +381,8 @@ def test_a_sample_without_a_hit_says_how_sure_that_is() -> None:
 )
 def test_strangers_write_no_links_into_sarif(url: str, detail: str) -> None:
     """A code host shows `[text](URL)` in a message as a link: none comes from a sitemap."""
-    hit = Row(url=url, detail=detail, document=url, line=1, file="", file_line=None)
-    place = Row(document=url, count=3, line=1)
+    hit = Hit(url=url, detail=detail, document=url, line=1)
+    place = Place(document=url, count=3, line=1)
     finding = make_finding(count=3, examples=[hit], places=[place])
     (result,) = json.loads(render("sarif", [finding], make_facts()))["runs"][0][
         "results"

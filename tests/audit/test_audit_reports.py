@@ -7,12 +7,14 @@ import re
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import fromstring
 
+import attrs
 import pytest
 
 from sitemapreader._types.issues import Severity
-from sitemapreader.audit import Row, Trend, audit_sync, compare_audits
+from sitemapreader.audit import Trend, audit_sync, compare_audits
 from sitemapreader.audit.report import REPORT_FORMATS, REPORT_SUFFIXES
 from sitemapreader.audit.report.templates import format_audit
+from sitemapreader.audit.values import AuditReport
 from tests.audit.audits import render
 from tests.support.commands import run
 
@@ -42,8 +44,8 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Audit:
 def test_markdown_shows_strangers_in_code_spans(result: Audit) -> None:
     """No text of a sitemap becomes markup: it stands between ticks that it cannot close."""
     finding = result.findings[0]
-    example = Row(finding.examples[0], url=HOSTILE, detail="a\n\n# b ``` c")
-    text = render("markdown", [Row(finding, examples=[example])], result.facts)
+    example = attrs.evolve(finding.examples[0], url=HOSTILE, detail="a\n\n# b ``` c")
+    text = render("markdown", [attrs.evolve(finding, examples=[example])], result.facts)
     assert "`` https://example.org/a`b\\|c](x)<img src=x> ``" in text
     assert not re.search(r"^# b", text, re.MULTILINE)
     assert f"`{finding.rule.code}`" in text
@@ -53,7 +55,7 @@ def test_markdown_shows_strangers_in_code_spans(result: Audit) -> None:
 def test_markdown_fits_into_a_comment(result: Audit) -> None:
     """What is too long for GitHub is cut at a finding, and the cut is said."""
     findings = [
-        Row(result.findings[0], examples=result.findings[0].examples * 300)
+        attrs.evolve(result.findings[0], examples=result.findings[0].examples * 300)
     ] * 40
     text = render("markdown", findings, result.facts)
     assert 30_000 < len(text) <= 60_200
@@ -102,28 +104,30 @@ def test_junit_counts(result: Audit) -> None:
 def test_junit_takes_every_text(result: Audit) -> None:
     """Control characters and lone surrogates of a URL leave a document that parses."""
     finding = result.findings[0]
-    example = Row(finding.examples[0], url="https://e.example/\x00\x1b\ud800\uffff]]>")
-    text = render("junit", [Row(finding, examples=[example])], result.facts)
+    example = attrs.evolve(
+        finding.examples[0], url="https://e.example/\x00\x1b\ud800\uffff]]>"
+    )
+    text = render("junit", [attrs.evolve(finding, examples=[example])], result.facts)
     assert "]]>" in "".join(fromstring(text.encode()).itertext())  # noqa: S314 (ours)
 
 
-def test_every_format_is_made_of_the_json_alone(result: Audit, tmp_path: Path) -> None:
-    """A stored JSON gives the same bytes as the audit; a suffix says which format is meant."""
-    result.write(tmp_path / "audit.json")
-    audit = json.loads((tmp_path / "audit.json").read_text(), object_hook=Row)
+def test_every_format_is_made_of_findings_and_facts_alone(
+    result: Audit, tmp_path: Path
+) -> None:
+    """They give the same bytes without a database; a suffix says which format is meant."""
+    audit = AuditReport(result.findings, result.facts)
     for suffix, form in REPORT_SUFFIXES.items():
         for fail_on in (Severity.INFO, None):
             again = format_audit(form, audit, fail_on, title="Our site")
             result.write(tmp_path / f"a{suffix}", fail_on=fail_on, title="Our site")
             assert again == (tmp_path / f"a{suffix}").read_text()
     assert {*REPORT_SUFFIXES.values()} == {*REPORT_FORMATS}
+    assert json.loads((tmp_path / "a.json").read_text()) == result.describe()
 
 
-def test_a_log_of_very_many_results(result: Audit, tmp_path: Path) -> None:
+def test_a_log_of_very_many_results(result: Audit) -> None:
     """SARIF has 5,000 of them, which is what its readers take, and says how many it leaves out."""
-    result.write(tmp_path / "audit.json")
-    audit = json.loads((tmp_path / "audit.json").read_text(), object_hook=Row)
-    audit["findings"] *= 2_600
+    audit = AuditReport(result.findings * 2_600, result.facts)
     (run,) = json.loads(format_audit("sarif", audit, None))["runs"]
     said = [
         each["message"]["text"]
@@ -207,7 +211,8 @@ def test_trends(tmp_path: Path) -> None:
     assert rows[:2] == ["| | | rule | before | after |", "|---|---|---|---|---|"]
     assert [row.strip("| ").replace("`", "").split(" | ") for row in rows[2:]] == cells
     content = json.loads(said["json"])
-    assert content == {"schema": 1, "differences": [*compare_audits(before, after)]}
+    differences = [attrs.asdict(each) for each in compare_audits(before, after)]
+    assert content == {"schema": 1, "differences": differences}
     assert content["differences"][2] == {
         "code": "rate-rises", "severity": "error", "trend": "worse", "before": 0.1, "after": 0.4,
         "new": None, "mended": None, "still": None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sitemapreader.audit import Row
+    from sitemapreader.audit.values import Finding, NotRun
 
 DAY = "2026-10-{:02}T10:00:00Z"
 OTHER = "https://other.example"
@@ -454,7 +454,7 @@ class RuleTrial:
     def __init__(self) -> None:
         self.database = AuditDatabase()
 
-    def run(self, code: str, tried: AuditedSite) -> Row | None:
+    def run(self, code: str, tried: AuditedSite) -> Any:
         """Return the finding of a rule, or why it was not run, or `None` if it passed."""
         self.database.ask("BEGIN")
         try:
@@ -463,7 +463,7 @@ class RuleTrial:
             self.database.ask("ROLLBACK")
             self.database.codes.clear()
 
-    async def _run(self, code: str, tried: AuditedSite) -> Row | None:
+    async def _run(self, code: str, tried: AuditedSite) -> Any:
         figures = AuditOptions(now=NOW, **tried.figures)
         plan = plan_rules(None, [code], [], {}, figures)
         visits = SiteVisits(self.database, figures, None, has_old=False, has_text=False)
@@ -482,7 +482,7 @@ class RuleTrial:
         await run.read(ReadingOptions(None, None, None, True, fetcher, None, options))
         run.judge()
         self.database.robots.clear()
-        ended: list[Row] = [*run.runner.find(), *run.runner.not_run]
+        ended: list[Finding | NotRun] = [*run.runner.find(), *run.runner.not_run]
         return ended[0] if ended else None
 
     def close(self) -> None:

@@ -122,8 +122,9 @@ def _escape(text: str) -> str:
 def _list_rule_texts() -> Iterator[str]:
     """Yield the texts of audit rules; an Issue's rule has some of its own, in `issues.toml`."""
     from_files = {rule.code for rule, _ in load_rules()}
+    issues = {str(code): texts for code, texts in ISSUES.items()}
     for rule in list_rules().values():
-        own = ISSUES.get(rule.code, {})
+        own = issues.get(rule.code, {})
         for name, key in RULE_TEXTS.items():
             text = getattr(rule, name)
             if text and (rule.code in from_files or key in own):

@@ -42,12 +42,13 @@ from sitemapreader._many.sources import (
 )
 from sitemapreader._types.issues import Severity
 from sitemapreader._types.urls import path_of
-from sitemapreader.audit.compare import Trend, compare_audits, format_differences
-from sitemapreader.audit.models import AuditInputError, AuditOptions, Row
+from sitemapreader.audit.compare import compare_audits, format_differences
+from sitemapreader.audit.models import AuditInputError, AuditOptions
 from sitemapreader.audit.report import (
     find_audit_format,
     find_hits_suffix,
     is_failure,
+    is_grave,
     is_page_file,
 )
 from sitemapreader.audit.rules import (
@@ -56,6 +57,7 @@ from sitemapreader.audit.rules import (
     list_rules,
     match_codes,
 )
+from sitemapreader.audit.values import Rule, Trend
 from sitemapreader.output import write_file
 
 if TYPE_CHECKING:
@@ -114,9 +116,9 @@ def run_audit(arguments: argparse.Namespace) -> int:
     return run_process(work.run, work.lines.name, work.console)
 
 
-def _speak(rule: Row) -> Row:
+def _speak(rule: Rule) -> Rule:
     """Return a rule whose advice names options of the shell, not arguments of Python."""
-    return Row(rule, advice=name_options(rule.advice))
+    return attrs.evolve(rule, advice=name_options(rule.advice))
 
 
 class _AuditCommand:
@@ -263,13 +265,14 @@ class _AuditCommand:
         facts = result.facts
         if source != self._source:
             name = "standard input"
-            facts |= {"source": name, "files": dict.fromkeys(facts.files, name)}
-        facts["passed"] = [_speak(rule) for rule in facts.passed]
-        facts["not_run"] = [
-            Row(f, reason=name_options(f.reason)) for f in facts.not_run
-        ]
-        for each in (*result.findings, *facts.not_run):
-            each["rule"] = _speak(each.rule)
+            facts.source = name
+            facts.files = dict.fromkeys(facts.files, name)
+        facts.passed = [_speak(rule) for rule in facts.passed]
+        for left_out in facts.not_run:
+            left_out.reason = name_options(left_out.reason)
+            left_out.rule = _speak(left_out.rule)
+        for finding in result.findings:
+            finding.rule = _speak(finding.rule)
         return result
 
     def _write_file(self, path: str, write: Callable[[str], object]) -> bool:
@@ -347,7 +350,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
         return code
     is_worse = any(
         each.trend in (Trend.NEW, Trend.WORSE)
-        and is_failure(Row(each, new=None), arguments.fail_on)
+        and is_grave(each.severity, arguments.fail_on)
         for each in differences
     )
     return FOUND if is_worse else ALL_READ

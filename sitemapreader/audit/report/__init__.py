@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitemapreader._types.issues import excerpt
-from sitemapreader.audit.models import TALLIES, AuditInputError, Row
+from sitemapreader.audit.models import TALLIES, AuditInputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from sitemapreader.audit.values import Facts, Finding, Hit, PageTally, Rate, Rule
 
 REPORT_FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
 """Names of the formats."""
@@ -111,7 +113,7 @@ def show_percent(share: float) -> str:
     return f"{100 * share:.{2 if share < 0.995 else 3}g}"
 
 
-def show_rate(rate: Row, units: str) -> str:
+def show_rate(rate: Rate, units: str) -> str:
     """Write an estimate with its interval: "1.8% (0.9 to 3.6%) of 50,000 pages"."""
     share, low, high = map(show_percent, (rate.share, rate.low, rate.high))
     return f"{share}% ({low} to {high}%) of {rate.population:,} {units}"
@@ -129,7 +131,7 @@ def count_units(count: int, units: str) -> str:
     return f"{count:,} {inflect_unit(count, units)}"
 
 
-def show_hits(finding: Row) -> str:
+def show_hits(finding: Finding) -> str:
     """Return how often a rule hit: "1 of 3,000 URLs", but "1 host"."""
     unit = finding.rule.unit
     new = "" if finding.new is None else f", {finding.new:,} new"
@@ -145,26 +147,26 @@ _LEAST_SHOWN = 3
 """Examples of a finding in a text; all new ones are shown."""
 
 
-def choose_examples(finding: Row) -> list[Row]:
+def choose_examples(finding: Finding) -> list[Hit]:
     """Return the examples of a finding that a short text shows: the new ones stand first."""
     new = sum(bool(example.new) for example in finding.examples)
     return list(finding.examples[: max(new, _LEAST_SHOWN)])
 
 
-def find_bounds(facts: Row) -> Iterator[tuple[str, str, int]]:
+def find_bounds(facts: Facts) -> Iterator[tuple[str, str, int]]:
     """Yield units with a sample, the bound if no hit is in it, and how many rules passed.
 
     That says "none in 300, so at most 1.3% of 19,800".
     """
-    for unit, name in TALLIES.items():
-        tally = facts[name]
+    for unit in TALLIES:
+        tally = facts.find_tally(unit)
         passed = sum(rule.unit == unit for rule in facts.passed)
         if passed and tally and tally.bound is not None:
             most = f"at most {show_percent(tally.bound)}% of {tally.population:,}"
             yield unit, f"none in {tally.judged:,}, so {most}", passed
 
 
-def show_source(facts: Row) -> str:
+def show_source(facts: Facts) -> str:
     """Return the name of the audited source; for a folder with its URL, if that has a path."""
     if (base := facts.base_url).count("/") > 3:
         return f"{facts.source}, at {base}"
@@ -174,7 +176,7 @@ def show_source(facts: Row) -> str:
 # -- findings
 
 
-def count_findings(findings: Iterable[Row]) -> dict[str, int]:
+def count_findings(findings: Iterable[Finding]) -> dict[str, int]:
     """Count findings, the gravest severity first, each with its number or 0."""
     counts = dict.fromkeys(GRADES, 0)
     for finding in findings:
@@ -182,9 +184,11 @@ def count_findings(findings: Iterable[Row]) -> dict[str, int]:
     return counts
 
 
-def show_faulty(tally: Row, units: str) -> str:
+def show_faulty(tally: PageTally, units: str) -> str:
     """Return how many pages have a fault: "12 of 400 pages, 3% (1.7 to 5.2%) of 5,000 pages"."""
     faulty = tally.faulty
+    if faulty is None:
+        return ""
     if faulty.rate is None:
         rate = ""
     else:
@@ -192,18 +196,20 @@ def show_faulty(tally: Row, units: str) -> str:
     return f"{faulty.count:,} of {count_units(faulty.of, units)}{rate}"
 
 
-def group_rules(rules: Iterable[Row]) -> dict[str, list[Row]]:
+def group_rules(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
     """Return rules by their category, both in the order in which they come."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[Rule]] = {}
     for rule in rules:
         groups.setdefault(rule.category, []).append(rule)
     return groups
 
 
-def is_failure(finding: Row, fail_on: str | None) -> bool:
+def is_failure(finding: Finding, fail_on: str | None) -> bool:
     """Return whether a finding is grave enough, and has hits that a baseline lacks."""
+    return is_grave(finding.severity, fail_on) and finding.new != 0
+
+
+def is_grave(severity: str, fail_on: str | None) -> bool:
+    """Return whether a severity is as grave as another one; nothing is without that."""
     grades = list(GRADES)
-    is_grave = fail_on is not None and grades.index(finding.severity) <= grades.index(
-        fail_on
-    )
-    return is_grave and finding.new != 0
+    return fail_on is not None and grades.index(severity) <= grades.index(fail_on)

@@ -13,18 +13,21 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from sitemapreader._types.issues import excerpt
-from sitemapreader.audit.models import PAGE_UNITS, Row
+from sitemapreader.audit.models import PAGE_UNITS
 from sitemapreader.audit.report import GRADES, MAX_TEXT, count_units, find_bounds
+from sitemapreader.audit.values import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from sitemapreader.audit.values import AuditReport, Facts, Finding, Hit, Rule
 
 MAX_RESULTS = 5_000
 """Results of a run that GitHub shows."""
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
-def format_sarif(audit: Row) -> str:
+def format_sarif(audit: AuditReport) -> str:
     """Return one run, with results for each rule and sitemap, the gravest first.
 
     Each page, and each hit in a file of a built folder, has a result of its own. Beside a baseline,
@@ -61,7 +64,7 @@ def format_sarif(audit: Row) -> str:
     return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
 
 
-def _describe_rule(rule: Row) -> dict[str, Any]:
+def _describe_rule(rule: Rule) -> dict[str, Any]:
     return {
         "id": rule.code,
         "shortDescription": {"text": rule.title},
@@ -76,7 +79,7 @@ def _describe_rule(rule: Row) -> dict[str, Any]:
     }
 
 
-def _make_results(finding: Row, facts: Row) -> Iterator[dict[str, Any]]:
+def _make_results(finding: Finding, facts: Facts) -> Iterator[dict[str, Any]]:
     """Yield a result for each page and each hit with a file, and for the rest of each sitemap."""
     is_about_pages = finding.rule.unit in PAGE_UNITS
     named = [each for each in finding.hits if each.file or is_about_pages]
@@ -101,7 +104,7 @@ def _make_results(finding: Row, facts: Row) -> Iterator[dict[str, Any]]:
         yield result
     of_sitemaps = Counter(each.document for each in named)
     rest = finding.count - len(named)
-    nowhere = Row(document="", count=rest, line=None, new=finding.new)
+    nowhere = Place(document="", count=rest, new=finding.new)
     for place in finding.places or [nowhere] * (rest > 0):
         count = place.count - of_sitemaps[place.document]
         name = place.document
@@ -120,7 +123,7 @@ def _make_results(finding: Row, facts: Row) -> Iterator[dict[str, Any]]:
             )
 
 
-def _show_result(hit: Row) -> str:
+def _show_result(hit: Hit) -> str:
     return _quote_uri(" ".join(part for part in (hit.url, hit.detail) if part))
 
 
@@ -133,12 +136,12 @@ def _quote_uri(text: str) -> str:
 
 
 def _make_result(
-    finding: Row,
+    finding: Finding,
     kind: str,
     place: list[str],
     text: str,
     location: Any,
-    hit: Row,
+    hit: Hit | Place,
     count: int = 1,
 ) -> dict[str, Any]:
     """Return a result whose fingerprint of a kind is made of its place."""
@@ -168,7 +171,7 @@ def _make_result(
     }
 
 
-def _locate(name: str, line: int | None, facts: Row) -> dict[str, Any]:
+def _locate(name: str, line: int | None, facts: Facts) -> dict[str, Any]:
     """Return the place of a file or a sitemap, or a stand-in if it is in no file.
 
     GitHub takes relative references and files below the checkout, and refuses web addresses.
@@ -185,7 +188,7 @@ def _locate(name: str, line: int | None, facts: Row) -> dict[str, Any]:
     return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
 
 
-def _notify(facts: Row, results: int) -> Iterator[dict[str, Any]]:
+def _notify(facts: Facts, results: int) -> Iterator[dict[str, Any]]:
     """Yield a notification for each rule that was not run and each omission."""
     if results > MAX_RESULTS:
         text = f"{results - MAX_RESULTS} of {results} results are left out"

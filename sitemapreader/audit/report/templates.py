@@ -10,15 +10,18 @@ from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from operator import itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+
+import attrs
 
 from sitemapreader._types.errors import name_extra
 from sitemapreader._types.issues import Severity, excerpt
 from sitemapreader._types.urls import host_of
 from sitemapreader.audit import report as words
-from sitemapreader.audit.models import AuditInputError, Row
+from sitemapreader.audit.models import AuditInputError
 from sitemapreader.audit.report.sarif import format_sarif
+from sitemapreader.audit.values import Month
 
 with name_extra("a report needs", "audit"):
     from jinja2 import Environment, FunctionLoader, StrictUndefined, select_autoescape
@@ -26,6 +29,8 @@ with name_extra("a report needs", "audit"):
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from sitemapreader.audit.values import AuditReport, DocumentFacts
 
 
 _TEMPLATES = {
@@ -45,9 +50,13 @@ _OLD_COLUMNS = (
 
 
 def format_audit(
-    name: str, audit: Row, fail_on: Severity | None = Severity.ERROR, *, title: str = ""
+    name: str,
+    audit: AuditReport,
+    fail_on: Severity | None = Severity.ERROR,
+    *,
+    title: str = "",
 ) -> str:
-    """Return an audit in a format, made of its JSON; raise AuditInputError.
+    """Return an audit in a format; raise AuditInputError.
 
     In JUnit, findings of `fail_on` and above fail. HTML and Markdown have a `title`.
     """
@@ -56,7 +65,7 @@ def format_audit(
         raise AuditInputError(f"there is no format {name!r}: choose from {formats}")
     if name == "json":
         # ASCII: it may be shown in a terminal
-        return json.dumps(audit, indent=2) + "\n"
+        return json.dumps(audit.make_json(), indent=2) + "\n"
     if name == "sarif":
         return format_sarif(audit)
     findings = audit.findings
@@ -115,6 +124,7 @@ def _load_environment() -> Environment:
         "shown": words.choose_examples,
         "code": words.write_code,
         "columns": _align_columns,
+        "cells": attrs.astuple,
         "moment": _show_moment,
         "kibibytes": lambda count: f"{count / 1024:,.1f}",
         "host": _show_host,
@@ -176,16 +186,16 @@ def _shorten_url(url: str, origin: str) -> str:
     return path if path.startswith("/") else url
 
 
-def _is_failed_probe(document: Row) -> bool:
+def _is_failed_probe(document: DocumentFacts) -> bool:
     """Return whether a well-known path that nobody listed had no sitemap."""
     is_unlisted = document.role == "sitemap" and not document.parent
     return is_unlisted and document.status == "skipped" and not document.format
 
 
-def _group_years(months: Iterable[Row]) -> dict[str, dict[int, Row]]:
+def _group_years(months: Iterable[Month]) -> dict[str, dict[int, Month]]:
     """Return months by their year, the latest first, and their number in it."""
-    years = defaultdict[str, dict[int, Row]](dict)
-    for month in sorted(months, key=itemgetter("month"), reverse=True):
+    years = defaultdict[str, dict[int, Month]](dict)
+    for month in sorted(months, key=attrgetter("month"), reverse=True):
         year, number, _ = month.month.split("-")
         years[year][int(number)] = month
     return years
