@@ -41,6 +41,7 @@ LIST_FORMATS = ("urls", "jsonl", "json")
 COUNT_KINDS = ("sitemap", "folder", "host", "month", "language", "extension")
 TREE_FORMATS = ("tree", "json")
 WHY_FORMATS = ("text", "jsonl", "json")
+SCALE_FORMATS = ("text", "json")
 WATCH_FORMATS = ("plain", "jsonl")
 AUDIT_FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
 COMPARE_FORMATS = ("text", "markdown", "json")
@@ -166,6 +167,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "the same: FILE is the database of an earlier audit with --pages", **_READABLE),
         Option("--full", "scale", "forget what was read: write every URL of every host"),
         Option("--retry", "scale", "read also hosts that failed and are not due yet"),
+        Option("--only-failed", "scale", "read only the hosts that the last run did not read "
+               "completely, due or not"),
         Option("--failed", "scale", "with the word status: print the hosts that were not read"),
     ),
     "what to show": (
@@ -275,7 +278,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "print the pages that return 404 or 410"),
     ),
     "output": (
-        Option("--json", "urls read newest discover why tree state audit compare",
+        Option("--json", "urls read newest discover why tree state audit compare scale",
                "print JSON: short for --format json", "format", action="store_const",
                const="json", default=SUPPRESS, rivals="format"),
         *(
@@ -303,6 +306,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                rivals="format", choices=WHY_FORMATS, default="text"),
         Option("--format", "compare", "print the comparison in this format (default: text)",
                rivals="format", choices=COMPARE_FORMATS),
+        Option("--format", "scale", "with the word status: print text (the default), or JSON",
+               rivals="format", choices=SCALE_FORMATS, default="text"),
         Option("--format", "watch", "print moment, kind and URL, separated by tabs (plain, the "
                "default), or JSON lines",
                choices=WATCH_FORMATS, default="plain"),

@@ -13,7 +13,13 @@ from sitemapreader._types.errors import name_extra
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.partition import PARTITIONS_AT_ONCE, run_partition
 from sitemapreader.distributed.planning import ScaleRun, begin_run
-from sitemapreader.distributed.runs import Totals, find_missing, finish, status
+from sitemapreader.distributed.runs import (
+    Totals,
+    find_missing,
+    finish,
+    measure_seconds,
+    status,
+)
 from sitemapreader.distributed.storage import Storage
 
 if TYPE_CHECKING:
@@ -41,6 +47,7 @@ def run(
     partitions: int | None = None,
     full: bool = False,
     retry: bool = False,
+    only_failed: bool = False,
     on_progress: Callable[[Totals], object] | None = None,
 ) -> Totals:
     """Read the sitemaps of many hosts into Parquet files, on all workers of a cluster.
@@ -56,6 +63,7 @@ def run(
         partitions: as `begin_run` takes it.
         full: forget the state: read and deliver every URL again.
         retry: read also hosts that are not due, because they failed.
+        only_failed: read nothing but the hosts that the run before did not read completely.
         on_progress: called with the sums so far, when a partition is committed.
 
     Returns:
@@ -69,7 +77,13 @@ def run(
     else:
         opening = nullcontext(client)
     begun_run = begin_run(
-        output, hosts, options, partitions=partitions, full=full, retry=retry
+        output,
+        hosts,
+        options,
+        partitions=partitions,
+        full=full,
+        retry=retry,
+        only_failed=only_failed,
     )
     with opening as opened:
         return read_run(opened, output, begun_run, on_progress)
@@ -102,7 +116,9 @@ def read_run(
     failures: dict[int, str] = {}
     for future in as_completed(futures):
         if future.status == "finished":
-            totals = totals.count(future.result())
+            totals = attrs.evolve(
+                totals.count(future.result()), seconds=measure_seconds(begun_run.begun)
+            )
             if on_progress is not None:
                 on_progress(totals)
         else:

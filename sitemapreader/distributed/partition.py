@@ -118,8 +118,14 @@ class Attempt:
         self.rows = {site: self.rows[site] for site in sites if site in self.rows}
         now = datetime.now(UTC)
         self.due_sites = [
-            site for site in sites if run.retry or is_due(self.rows.get(site), now)
+            site
+            for site in sites
+            if run.retry or run.only_failed or is_due(self.rows.get(site), now)
         ]
+        if run.only_failed:
+            self.due_sites = [
+                site for site in self.due_sites if not is_read(self.rows.get(site))
+            ]
         self.due_sites.sort(key=self._get_seconds, reverse=True)
 
     def _load_previous(self) -> None:
@@ -281,6 +287,11 @@ def _count_days(outcome: Row, failures: int) -> float:
     return min(days, MAX_WAIT_DAYS)
 
 
+def is_read(row: Row | None) -> bool:
+    """Return whether a host was read completely, by its last row."""
+    return row is not None and row["status"] in _READ_STATUSES
+
+
 def is_due(row: Row | None, now: datetime) -> bool:
     """Return whether a host may be read again, by its last row."""
     return row is None or row["not_before"] is None or row["not_before"] <= now
@@ -288,6 +299,7 @@ def is_due(row: Row | None, now: datetime) -> bool:
 
 # -- reading
 
+_READ_STATUSES = ("complete", "unchanged")
 _STATE = "state.db"
 _PACKED = "state.db.gz"
 _URLS = "urls.parquet"

@@ -8,6 +8,7 @@ import re
 import tempfile
 import zlib
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -181,6 +182,8 @@ class ScaleRun:
         options: how hosts are read.
         full: whether it forgets the state: every URL is read and delivered again.
         retry: whether it reads hosts that are not due yet, because they failed.
+        only_failed: whether it reads nothing but the hosts that were not read completely.
+        begun: the moment when it began, as text.
     """
 
     folder: str
@@ -192,6 +195,8 @@ class ScaleRun:
     options: ScaleOptions
     full: bool = False
     retry: bool = False
+    only_failed: bool = False
+    begun: str = ""
 
     @property
     def number(self) -> int:
@@ -214,6 +219,7 @@ def begin_run(
     partitions: int | None = None,
     full: bool = False,
     retry: bool = False,
+    only_failed: bool = False,
 ) -> ScaleRun:
     """Return the run that is not finished, or begin the next one.
 
@@ -230,6 +236,8 @@ def begin_run(
             because the state of a host is stored there.
         full: forget the state.
         retry: read also hosts that are not due.
+        only_failed: read nothing but the hosts that the run before did not read completely, due or
+            not, and those that it did not have.
 
     Raises OutputError for a list that cannot be read, an output that cannot hold it, and one whose
     run is not finished and has another list; ValueError for a number of partitions that makes no
@@ -264,7 +272,13 @@ def begin_run(
     if last is not None:
         number = last.number + 1
     folder = RUN.format(number)
-    content = listed | {"full": full, "retry": retry, "options": options.to_json()}
+    content = listed | {
+        "full": full,
+        "retry": retry,
+        "only_failed": only_failed,
+        "begun": datetime.now(UTC).isoformat(timespec="seconds"),
+        "options": options.to_json(),
+    }
     # another worker may create the file first
     storage.create(f"{folder}/run.json", json.dumps(content, indent=1).encode())
     return load_run(storage, folder)

@@ -32,7 +32,7 @@ from sitemapreader.distributed.storage import (
 from sitemapreader.output import OUTCOME_COLUMNS, make_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 Row = dict[str, Any]
 _TIME_COLUMN = pa.timestamp("ms", "UTC")
@@ -68,6 +68,8 @@ class Totals:
         committed: how many of them are committed; the sums are over these.
         failures: partitions that could not be committed -> the error of the last try.
         hosts: how many they are.
+        listed: how many hosts the run has, in all partitions.
+        seconds: time since the run began, or until it was finished; 0 if that is unknown.
         urls: how many URLs were delivered.
         unlisted: how many URLs are no longer listed, since this run.
         gone: how many unlisted URLs are known to be gone, since this run.
@@ -83,12 +85,24 @@ class Totals:
     failures: dict[int, str] = attrs.field(factory=dict)
     committed: int = 0
     hosts: int = 0
+    listed: int = 0
+    seconds: float = 0.0
     urls: int = 0
     unlisted: int = 0
     gone: int = 0
     statuses: Counter[str] = attrs.field(factory=Counter)
     reasons: Counter[str] = attrs.field(factory=Counter)
     put_off: int = 0
+
+    @property
+    def hosts_per_second(self) -> float:
+        """The mean rate since the run began; 0 if that is unknown."""
+        return self.hosts / self.seconds if self.seconds else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, and the rate, as JSON's types."""
+        rate = round(self.hosts_per_second, 3)
+        return attrs.asdict(self) | {"hosts_per_second": rate}
 
     def count(self, commit: Commit) -> Totals:
         """Return the sums including one more commit."""
@@ -229,9 +243,12 @@ def finish(output: str, run: ScaleRun) -> Totals:
         )
     _remove_uncommitted(storage, run, {commit.token for commit in commits})
     slowest = sorted(commits, key=lambda commit: -commit.seconds)
-    success = {"slowest": [commit.partition for commit in slowest]}
+    success = {
+        "slowest": [commit.partition for commit in slowest],
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
     storage.create(SUCCESS.format(run=run.folder), json.dumps(success).encode())
-    return _sum_commits(run, commits, finished=True)
+    return status(output)
 
 
 def status(output: str) -> Totals:
@@ -241,13 +258,28 @@ def status(output: str) -> Totals:
     """
     storage = Storage(output)
     run = _load_last(storage)
-    finished = storage.read(SUCCESS.format(run=run.folder)) is not None
-    return _sum_commits(run, _load_commits(storage, run), finished=finished)
+    ended = storage.load(SUCCESS.format(run=run.folder), _parse_end)
+    totals = Totals(
+        run=run.folder,
+        finished=ended is not None,
+        partitions=run.partitions,
+        listed=run.hosts,
+        seconds=measure_seconds(run.begun, ended or ""),
+    )
+    return reduce(Totals.count, _load_commits(storage, run), totals)
 
 
-def _sum_commits(run: ScaleRun, commits: Iterable[Commit], *, finished: bool) -> Totals:
-    totals = Totals(run=run.folder, finished=finished, partitions=run.partitions)
-    return reduce(Totals.count, commits, totals)
+def _parse_end(content: Any) -> str:
+    return str(content.get("finished", ""))
+
+
+def measure_seconds(begun: str, ended: str = "") -> float:
+    """Return the seconds between two moments, or until now; 0 for texts that are none."""
+    try:
+        end = datetime.fromisoformat(ended) if ended else datetime.now(UTC)
+        return max(0.0, (end - datetime.fromisoformat(begun)).total_seconds())
+    except (TypeError, ValueError):
+        return 0.0
 
 
 def iterate_statuses(output: str) -> Iterator[Row]:

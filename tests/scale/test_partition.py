@@ -242,6 +242,25 @@ def test_hosts_that_failed_wait(web: WebServer, tmp_path: Path) -> None:
         before = rows
 
 
+def test_only_the_hosts_that_failed(web: WebServer, tmp_path: Path) -> None:
+    """A run may read nothing but what the last one did not read, due or not."""
+    numbers = range(220, 230)
+    run = begin(web, tmp_path, numbers)
+    for _ in range(2):
+        read_all(tmp_path, run)
+        before = {row["site"]: row for row in iterate_statuses(str(tmp_path))}
+        run = begin_run(str(tmp_path), None, web.make_options(), only_failed=True)
+    read_all(tmp_path, run)
+    rows = {row["site"]: row for row in iterate_statuses(str(tmp_path))}
+    failed = {
+        site
+        for site, row in before.items()
+        if row["status"] not in ("complete", "unchanged")
+    }
+    assert 0 < len(failed) < len(rows) == len(numbers)
+    assert {site for site, row in rows.items() if row["read"]} == failed
+
+
 def run_at_once(
     output: Path, run: ScaleRun, attempts: int, monkeypatch: pytest.MonkeyPatch
 ) -> list[Commit]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sitemapreader._cli.commands.scale import describe_progress, describe_totals
-from sitemapreader._cli.parser import PARTIAL
+from sitemapreader._cli.parser import CLOSED_PIPE, PARTIAL
 from sitemapreader._types.issues import IssueCode
 from sitemapreader.distributed import Totals, begin_run, find_missing, run_partition
 from sitemapreader.distributed.planning import load_run
@@ -145,6 +147,26 @@ def test_the_summary_says_why_hosts_were_not_read() -> None:
     assert last == "and 1 more partitions"
 
 
+def test_a_run_without_a_complete_partition_says_of_how_many(tmp_path: Path) -> None:
+    """The hosts of the list are counted before the first of them is committed."""
+    begin_run(str(tmp_path), ["http://127.0.0.1/", "http://127.0.0.2/"])
+    shown = run("scale", "status", "-o", str(tmp_path)).stdout
+    assert "0 URLs of 0 of 2 hosts (no partition is complete yet); 0 of 1" in shown
+
+
+def test_a_reader_that_leaves_ends_the_status_in_silence(tmp_path: Path) -> None:
+    """As of the other commands, nothing is said, and the exit code is that of a closed pipe."""
+    hosts = [f"http://127.0.{number}.1/" for number in range(200)]
+    run_partition(str(tmp_path), begin_run(str(tmp_path), hosts).folder, 0)
+    words = ["scale", "status", "--failed", "-o", str(tmp_path)]
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "sitemapreader", *words]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (CLOSED_PIPE, b"")
+
+
 def test_nothing_begins_without_its_scheduler(hosts: Path, tmp_path: Path) -> None:
     """Where no scheduler is found, that is an error, and no run has begun."""
     output = tmp_path / "out"
@@ -162,6 +184,16 @@ def test_hosts_that_failed_are_listed(tmp_path: Path) -> None:
     assert (
         "0 URLs of 2 hosts (2 failed); 1 of 1 partitions, not finished" in shown.stdout
     )
+    assert "hosts a second since the run began" in shown.stdout
+    words = ["scale", "status", "-o", str(tmp_path)]
+    totals = json.loads(run(*words, "--json").stdout)
+    assert (totals["hosts"], totals["listed"], totals["finished"]) == (2, 2, False)
+    assert totals["statuses"] == {"failed": 2}
+    assert totals["hosts_per_second"] == pytest.approx(
+        2 / totals["seconds"] if totals["seconds"] else 0, abs=0.001
+    )
+    rows = json.loads(run(*words, "--failed", "--json").stdout)
+    assert {row["site"] for row in rows} == {*hosts}
     failed = run("scale", "status", "-o", str(tmp_path), "--failed")
     assert {*failed.stdout.splitlines()} == {
         f"{host}\tfailed\tblocked-address" for host in hosts
@@ -188,6 +220,7 @@ def test_hosts_that_failed_are_listed(tmp_path: Path) -> None:
         (["HOSTS", "-o", "OUT", "-u", "me:secret"], 2, "unknown option: -u"),
         (["HOSTS", "-o", "OUT", "-x", "http://me:secret@127.0.0.1:1"], 2, "password"),
         (["status", "-o", "OUT"], 2, "has no run"),
+        (["HOSTS", "-o", "OUT", "--json"], 2, "requires the word status"),
         (["status", "-o", "HOSTS"], 1, "hosts.txt: Not a directory\n"),
         (["status", "-o", "DAMAGED"], 2, "runs/0001/run.json is damaged"),
         (["HOSTS", "-o", "DAMAGED"], 2, "runs/0001/run.json is damaged"),

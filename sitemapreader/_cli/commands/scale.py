@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 from collections import deque
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader import distributed
@@ -13,6 +15,7 @@ from sitemapreader._cli.config import make_keywords
 from sitemapreader._cli.console import Console
 from sitemapreader._cli.parser import (
     ALL_READ,
+    CLOSED_PIPE,
     NO_URL,
     NOTHING_FETCHED,
     PARTIAL,
@@ -58,6 +61,8 @@ def run_scale(arguments: argparse.Namespace) -> int:
     try:
         if arguments.list == STATUS_WORD:
             return _show_status(arguments)
+        if arguments.format == "json":
+            raise UsageError("--format json requires the word status")
         return _list_hosts(arguments, console)
     except distributed.OutputError as error:
         console.print_error(str(error))
@@ -68,6 +73,8 @@ def run_scale(arguments: argparse.Namespace) -> int:
             f"stopped by {signal.Signals(number).name}: run the same command again to read the rest"
         )
         return SIGNALLED + int(number)
+    except BrokenPipeError:
+        return CLOSED_PIPE
     except OSError as error:
         console.print_error(f"cannot use {arguments.output}: {error.strerror or error}")
         return NO_URL
@@ -122,7 +129,12 @@ def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
             raise UsageError("standard input is closed: name a file with the list")
         hosts = iterate_lines(sys.stdin.buffer, MAX_URL_CHARS + 1)
     run = distributed.begin_run(
-        output, hosts, options, full=arguments.full, retry=arguments.retry
+        output,
+        hosts,
+        options,
+        full=arguments.full,
+        retry=arguments.retry,
+        only_failed=arguments.only_failed,
     )
     missing = len(distributed.find_missing(output, run))
     if missing < run.partitions:
@@ -136,13 +148,24 @@ def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
 def _show_status(arguments: argparse.Namespace) -> int:
     """Print the sums of the last run, or with `--failed` its hosts that failed."""
     totals = distributed.status(arguments.output)
-    with LineWriter(None) as lines:
+    is_json = arguments.format == "json"
+    with LineWriter(None, is_array=is_json and arguments.failed) as lines:
         if arguments.failed:
             for row in distributed.iterate_statuses(arguments.output):
                 if row["status"] in _NOT_READ:
-                    lines.write_text(_describe_host(row))
+                    text = (
+                        f"{json.dumps(row, default=datetime.isoformat)}\n"
+                        if is_json
+                        else _describe_host(row)
+                    )
+                    lines.write_text(text)
+        elif is_json:
+            lines.write_text(f"{json.dumps(totals.to_dict(), indent=1)}\n")
         else:
-            lines.write_text("".join(f"{line}\n" for line in describe_totals(totals)))
+            shown = [*describe_totals(totals)]
+            if rate := totals.hosts_per_second:
+                shown.append(f"{rate:,.3g} hosts a second since the run began")
+            lines.write_lines(shown)
     return _exit_code_of_run(totals)
 
 
@@ -156,11 +179,21 @@ def _describe_host(row: dict[str, Any]) -> str:
 
 def describe_progress(totals: Totals) -> str:
     """Return a line about a run that goes on."""
+    rate = totals.hosts_per_second
     failed = totals.statuses["failed"] + totals.statuses["error"]
     return (
         f"{totals.committed}/{totals.partitions} partitions, {totals.hosts:,} hosts "
         f"({failed:,} failed), {totals.urls:,} {inflect(totals.urls, 'URLs')}"
+        f"{f', {rate:,.3g} hosts/s' if rate else ''}"
     )
+
+
+def _count_hosts(totals: Totals) -> str:
+    """Return the number of hosts, and of how many if there are more."""
+    if totals.listed > totals.hosts:
+        listed = f"{totals.listed:,} {inflect(totals.listed, 'hosts')}"
+        return f"{totals.hosts:,} of {listed}"
+    return f"{totals.hosts:,} {inflect(totals.hosts, 'hosts')}"
 
 
 def describe_totals(totals: Totals) -> Iterator[str]:
@@ -178,8 +211,9 @@ def describe_totals(totals: Totals) -> Iterator[str]:
     )
     yield (
         f"{totals.run}: {totals.urls:,} {inflect(totals.urls, 'URLs')}{more} of "
-        f"{totals.hosts:,} {inflect(totals.hosts, 'hosts')} "
-        f"({hosts or 'none yet'}); {totals.committed} of {totals.partitions} partitions, {state}"
+        f"{_count_hosts(totals)} "
+        f"({hosts or 'no partition is complete yet'}); "
+        f"{totals.committed} of {totals.partitions} partitions, {state}"
     )
     reasons = sorted(totals.reasons.items(), key=lambda each: (-each[1], each[0]))
     for reason, number in reasons[:_MAX_SAID]:
