@@ -19,7 +19,7 @@ from contextlib import (
     asynccontextmanager,
 )
 from copy import copy
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 import attrs
@@ -36,6 +36,7 @@ from sitemapreader._types.urls import host_of
 from sitemapreader.fetch.answers import DeadlineClock, HttpResponse, may_pass
 from sitemapreader.fetch.client import Client, MakesClients, Trust
 from sitemapreader.fetch.hosts import HOST_CODES, HostThrottle, Slot
+from sitemapreader.fetch.proxies import Proxies
 from sitemapreader.fetch.refusals import make_refusal
 from sitemapreader.fetch.urls import (
     REDIRECTS,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.fetch.client import RequestOptions
     from sitemapreader.fetch.connections import Route
-    from sitemapreader.fetch.session import CheckedResponse
+    from sitemapreader.fetch.session import CheckedResponse, HttpSession
     from sitemapreader.fetch.urls import RequestUrl
 
 T = TypeVar("T")
@@ -98,15 +99,29 @@ class HttpFetcher(MakesClients):
         keepalive_seconds: float = 15.0,
         limits: Limits = Limits(),  # noqa: B008 (a frozen value)
     ) -> None:
-        from sitemapreader.fetch.session import HttpSession  # noqa: PLC0415 (150 ms)
-
         self.options = options
         self.limits = limits
         self.own_trust = Trust(options.allow_networks, options.allow_ports)
         self.hosts = HostThrottle(options.per_host, options.delay_seconds)
         self.addresses = HostThrottle(options.per_address, 0.0)
-        self.session = HttpSession(
-            options, resolver, keepalive_seconds, limits.raw_bytes
+        self._proxies = Proxies(options.proxy)
+        self._proxies.check()
+        self._resolver = resolver
+        self._keepalive_seconds = keepalive_seconds
+        self._is_closed = False
+
+    @cached_property
+    def session(self) -> HttpSession:
+        """The connections, which are made on first use: files need none."""
+        from sitemapreader.fetch.session import HttpSession  # noqa: PLC0415 (150 ms)
+
+        return HttpSession(
+            self.options,
+            self._proxies,
+            self._resolver,
+            self._keepalive_seconds,
+            self.limits.raw_bytes,
+            is_closed=self._is_closed,
         )
 
     async def __aenter__(self) -> Self:
@@ -117,7 +132,9 @@ class HttpFetcher(MakesClients):
 
     async def aclose(self) -> None:
         """Close the connections; further calls do nothing."""
-        await self.session.aclose()
+        self._is_closed = True
+        if "session" in vars(self):
+            await self.session.aclose()
 
     @property
     def user_agent(self) -> str:
@@ -133,6 +150,7 @@ class HttpFetcher(MakesClients):
     def with_hosts(self, map_hosts: Mapping[str, str]) -> Self:
         """Return a fetcher with the same connections, and other mapped hosts."""
         other = copy(self)
+        other.session = self.session
         other.options = attrs.evolve(self.options, map_hosts=map_hosts)
         return other
 

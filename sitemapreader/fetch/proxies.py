@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import attrs
@@ -17,13 +18,6 @@ _ALL_SCHEMES = "all"
 _ADVICE = f'write `proxy="{PROXIES_OF_ENVIRONMENT}"`'
 
 
-def _read_proxies() -> dict[str, str]:
-    """Return the proxies that the environment names, by scheme; "no" has the exceptions."""
-    from urllib.request import getproxies_environment  # noqa: PLC0415 (20 ms)
-
-    return getproxies_environment()
-
-
 @attrs.frozen
 class Proxies:
     """The proxies of one fetcher.
@@ -35,7 +29,13 @@ class Proxies:
 
     setting: str | None = None
     """`FetchOptions.proxy`."""
-    _named: dict[str, str] = attrs.field(factory=_read_proxies)
+
+    @cached_property
+    def _named(self) -> dict[str, str]:
+        """The proxies that the environment names, by scheme; "no" has the exceptions."""
+        from urllib.request import getproxies_environment  # noqa: PLC0415 (20 ms)
+
+        return getproxies_environment()
 
     @property
     def _uses_environment(self) -> bool:

@@ -25,7 +25,6 @@ from sitemapreader.fetch.connections import (
     SingleResponseProtocol,
     StrictConnector,
 )
-from sitemapreader.fetch.proxies import Proxies
 from sitemapreader.fetch.urls import read_headers
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
     from sitemapreader._types.options import FetchOptions
     from sitemapreader.fetch.client import Trust
+    from sitemapreader.fetch.proxies import Proxies
     from sitemapreader.fetch.urls import RequestUrl
 
 
@@ -195,18 +195,14 @@ class HttpSession:
     # connector returns.
 
     _options: FetchOptions
+    proxies: Proxies
     _resolver: AbstractResolver | None
     _keepalive_seconds: float
     _max_bytes_around: int
     """Largest number of bytes around the body of one response."""
-    proxies: Proxies = attrs.field(init=False)
-    _session: aiohttp.ClientSession | None = None
     _is_closed: bool = False
+    _session: aiohttp.ClientSession | None = None
     _loop: asyncio.AbstractEventLoop | None = None
-
-    def __attrs_post_init__(self) -> None:
-        self.proxies = Proxies(self._options.proxy)
-        self.proxies.check()
 
     def check(self) -> None:
         """Raise RuntimeError if it is closed, or belongs to another event loop."""

@@ -17,6 +17,19 @@ READ = """
 from sitemapreader import read
 list(read(b"<urlset><url><loc>https://a.example/</loc></url></urlset>", "https://a.example/s.xml"))
 """
+FILES = """
+from contextlib import suppress
+from sitemapreader import walk_sync
+from sitemapreader._cli import main
+from pathlib import Path
+Path("s.xml").write_text("<urlset><url><loc>https://a.example/</loc></url></urlset>")
+with suppress(SystemExit):
+    main(["--quiet", "s.xml"])
+with suppress(SystemExit):
+    main(["--quiet", "."])
+with walk_sync(Path("s.xml")) as entries:
+    assert len(list(entries)) == 1
+"""
 COMMANDS = """
 from contextlib import suppress
 from sitemapreader._cli import main
@@ -55,6 +68,11 @@ NEEDED: dict[str, tuple[str, str, str]] = {
         READ,
         "",
         "asyncio aiohttp socket ssl http.client",
+    ),
+    "files and folders, of HTTP (0.1 s)": (
+        FILES,
+        "",
+        "aiohttp",
     ),
     "commands, of an audit (0.3 s)": (
         COMMANDS,
