@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from sitemapreader.changes.rows import DocumentRow
     from sitemapreader.changes.state_writer import StateWriter
 
-_COMPARED_URLS = 20_000
-"""Number of URLs of a document whose second record is not another change; they take 2 MB."""
+_COMPARED_URLS = 2_000
+"""Number of URLs of a document whose second record is not another change; they take 0.2 MB,
+and a walk reads several documents at once."""
 _NEWS_LAST = timedelta(days=3)
 """A news sitemap lists articles of the last two days (Google's guidelines); one that keeps older
 ones is a list."""
@@ -93,17 +94,18 @@ class _Compared:
 
     def mark(self, passed: Rows, kept: Rows, most: int) -> str:
         """Return the marks of the first `most` entries: see the table `log`."""
+        if len(kept) == len(self.entries):  # most often
+            return "s" * most
         # What `unique` drops was handed over by another document: it counts as sent.
         held = {*map(id, self.offered)}.difference(map(id, passed))
         withheld = {*map(id, passed)}.difference(map(id, kept))
         marks = ["s"] * most
         for n, entry in enumerate(self.entries[:most]):
-            is_new = self.changes[n] is Change.NEW
             if entry.change is Change.UNLISTED:
-                marks[n] = "n" if is_new else "d"
-            elif held and id(entry) in held:
-                marks[n] = "u" if is_new else "o"
-            elif withheld and id(entry) in withheld:
+                marks[n] = "n" if self.changes[n] is Change.NEW else "d"
+            elif id(entry) in held:
+                marks[n] = "u" if self.changes[n] is Change.NEW else "o"
+            elif id(entry) in withheld:
                 marks[n] = "w"
         return "".join(marks)
 
@@ -172,10 +174,12 @@ class ChangedEntries:
             else Change.NEW
             for key, record in zip(keys, records, strict=True)
         ]
+        if len(self._offered) >= _COMPARED_URLS:
+            return changes
         for n, key in enumerate(keys):
-            if changes[n] is not None and len(self._offered) < _COMPARED_URLS:
-                if key in self._offered:
-                    changes[n] = None
+            if key in self._offered:
+                changes[n] = None
+            elif changes[n] is not None:
                 self._offered.add(key)
         return changes
 
