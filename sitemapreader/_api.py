@@ -31,13 +31,8 @@ if TYPE_CHECKING:
     from sitemapreader._types.issues import Issue, IssueCode
     from sitemapreader._types.options import FetchOptions, Limits
     from sitemapreader._types.outcomes import Document
-    from sitemapreader._walk.config import (
-        OnDocument,
-        Patterns,
-        Scope,
-        Sitemaps,
-        Undated,
-    )
+    from sitemapreader._walk.config import OnDocument, Sitemaps
+    from sitemapreader._walk.selection import Patterns, Scope, Undated
     from sitemapreader.fetch.client import Fetcher
 
 __all__ = ["Discovery", "discover", "discover_sync", "walk", "walk_sync"]

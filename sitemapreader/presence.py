@@ -26,8 +26,8 @@ from sitemapreader._types.models import Format, UrlEntry, Via
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._types.outcomes import ALREADY_READ, Role, Status
 from sitemapreader._types.urls import host_of, origin_of, parse_url, url_key
-from sitemapreader._walk.config import WalkConfig
 from sitemapreader._walk.filters import EntryFilter
+from sitemapreader._walk.selection import Selection
 from sitemapreader.changes import State
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.pages import NotJudged, PageVisit, visit_pages
@@ -56,7 +56,6 @@ _MAX_MATCHES = 10
 """Entries that are kept for one URL."""
 _MAX_NAMED_SITEMAPS = 10
 """Sitemaps that one cause names."""
-_ANY_SITE = "https://localhost/"
 _FEEDS = frozenset({Format.RSS, Format.ATOM})
 _SEARCH = Search(feeds=True)
 _LINKED = frozenset({Via.HTML, Via.HEADER, Via.PAGE})
@@ -202,7 +201,7 @@ async def why(
         "language": language,
     }
     filters = {
-        name: EntryFilter(WalkConfig(site=_ANY_SITE, undated=undated, **{name: value}))
+        name: EntryFilter(Selection(undated=undated, **{name: value}))
         for name, value in filter_arguments.items()
         if value
     }

@@ -43,13 +43,8 @@ if TYPE_CHECKING:
     from sitemapreader._types.options import FetchOptions, Limits
     from sitemapreader._types.outcomes import SiteOutcome
     from sitemapreader._types.rows import Rows
-    from sitemapreader._walk.config import (
-        OnDocument,
-        Patterns,
-        Scope,
-        Undated,
-        WalkConfig,
-    )
+    from sitemapreader._walk.config import OnDocument, WalkConfig
+    from sitemapreader._walk.selection import Patterns, Scope, Undated
     from sitemapreader.changes import State
     from sitemapreader.fetch.client import Fetcher
 

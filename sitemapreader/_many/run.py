@@ -276,9 +276,10 @@ class SiteRun(TaskStream[SiteBatch]):
         )
         async with borrowed as fetcher:
             self._config = attrs.evolve(config, fetcher=fetcher)
-            if config.max_time is not None:
+            if config.limits.max_time is not None:
                 self._end = (
-                    asyncio.get_running_loop().time() + config.max_time.total_seconds()
+                    asyncio.get_running_loop().time()
+                    + config.limits.max_time.total_seconds()
                 )
             await self._walk_all()
 

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 import attrs
 
+from sitemapreader import Follow
 from sitemapreader._event_loop import run_in_daemon
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode, show_url
@@ -127,8 +128,11 @@ class CheckedTask(SiteTask):
         is_sitemap = self.kind == "sitemap"
         config = attrs.evolve(
             config,
-            site=None if is_sitemap else self.url,
-            is_page=self.kind == "site",
+            search=attrs.evolve(
+                config.search,
+                site=None if is_sitemap else self.url,
+                is_page=self.kind == "site",
+            ),
             sitemaps=(self.url,) if is_sitemap else (),
             trusted=config.trusted if self.trusted is None else self.trusted,
             logins=(self.login,) if self.login else (),
@@ -141,7 +145,7 @@ class CheckedTask(SiteTask):
         return attrs.evolve(  # nothing besides the file can be fetched
             config,
             base_url=self.fetcher.base_url,
-            follow=lambda _: False,
+            follow=Follow(lambda _: False),
             state=None,  # it would have to know one file from another, and each reading is complete
             changes=False,
             unlisted=False,

@@ -44,7 +44,9 @@ class Children:
         """True if `follow` was called for them."""
         self._held: list[SitemapEntry] = []
         # Also where some rank before others: the last child may be the first.
-        is_sorted = self._config.order == "newest" or bool(walk.frontier.queue.ranks)
+        is_sorted = self._config.follow.order == "newest" or bool(
+            walk.frontier.queue.ranks
+        )
         self._is_held = sitemap.parent is not None or is_sorted
         self._cycles: set[str] = set()
         """Keys of the document and those above it that it lists."""
@@ -90,7 +92,7 @@ class Children:
 
     def _take_held(self) -> list[SitemapEntry]:
         """Return the held children; of the undated ones, the last first."""
-        if self._config.order == "document":
+        if self._config.follow.order == "document":
             return self._held
         dated = [entry for entry in self._held if entry.lastmod is not None]
         undated = [entry for entry in reversed(self._held) if entry.lastmod is None]
@@ -135,9 +137,9 @@ class Children:
     def _find_skip_reason(self, child: SitemapEntry) -> str:
         """Return why a child is not wanted, or ""."""
         lastmod = child.lastmod
-        follow = self._config.follow
-        if self._config.prune:
-            since = self._config.since
+        follow = self._config.follow.only
+        if self._config.follow.prune:
+            since = self._config.selection.since
         else:
             since = None
         if lastmod and since and not is_since(lastmod, child.lastmod_text, since):

@@ -5,25 +5,18 @@ Misuse raises at once, with what to write instead.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import UTC, datetime, timedelta
-from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import attrs
-from attrs.converters import optional
 
 from sitemapreader._types.arguments import (
     Changes,
     Follow,
-    Order,
-    Sample,
     Search,
     TakeChild,
 )
-from sitemapreader._types.dates import as_since, as_until
 from sitemapreader._types.issues import without_userinfo
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.options import (
@@ -31,12 +24,11 @@ from sitemapreader._types.options import (
     Limits,
     check_flag,
     check_function,
-    one_of,
 )
 from sitemapreader._types.outcomes import Document
-from sitemapreader._types.patterns import compile_pattern
-from sitemapreader._types.urls import HostScope, check_url, is_file_url, path_of
+from sitemapreader._types.urls import check_url, is_file_url, path_of
 from sitemapreader._walk.search import SiteArguments
+from sitemapreader._walk.selection import Selection
 from sitemapreader.fetch.client import Fetcher, find_settings
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.fetch.urls import HostMap
@@ -52,19 +44,12 @@ _LEAST_SECONDS = 1e-6
 """A limit is above zero; nothing is fetched in so short a time."""
 
 
-Undated: TypeAlias = Literal["keep", "drop"]
-"""Treatment of entries without a date by `since` and `until`."""
-Scope: TypeAlias = Literal["keep", "drop"]
-"""Treatment of entries outside the folder of their sitemap."""
 Gate: TypeAlias = Callable[[SitemapEntry], Awaitable[str]]
 """Awaited before each sitemap is fetched; returns the reason to skip it, or ""."""
 OnDocument: TypeAlias = Callable[[Document], object]
 """Called with each document when its outcome is known."""
 Sitemaps: TypeAlias = Iterable[str | Path | SitemapEntry]
 """URLs, paths of files, or entries from a discovery or a reader."""
-
-Patterns: TypeAlias = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
-"""One or several regular expressions, each searched for in a URL; or globs such as "/blog/*"."""
 
 
 class WalkState(Protocol):
@@ -75,41 +60,6 @@ class WalkState(Protocol):
     ) -> WalkMemory:
         """Open the memory of a walk; raise StateError if it cannot be used."""
         ...
-
-
-def _patterns(values: Patterns) -> tuple[re.Pattern[str], ...]:
-    if isinstance(values, Iterable) and not isinstance(values, str):
-        several = values
-    else:
-        several = (values,)
-    return tuple(map(_pattern, several))
-
-
-def _pattern(value: str | re.Pattern[str]) -> re.Pattern[str]:
-    if isinstance(value, re.Pattern):
-        text = value.pattern
-    else:
-        text = value
-    if not isinstance(text, str):
-        raise TypeError(
-            f"include and exclude must be regular expressions for text, got {value!r}: "
-            r"write include=r'/blog/' or include=[r'/blog/', r'\.html$'], "
-            "and call functions inside the loop"
-        )
-    return value if isinstance(value, re.Pattern) else compile_pattern(value)
-
-
-_LANGUAGE = re.compile(r"[a-z]{1,8}([-_][a-z0-9]{1,8})*", re.IGNORECASE | re.ASCII)
-
-
-def _languages(values: str | Iterable[str]) -> tuple[str, ...]:
-    codes = tuple(values.split(",") if isinstance(values, str) else values)
-    for code in codes if codes != ("",) else ():
-        if not _LANGUAGE.fullmatch(str(code)):
-            raise ValueError(
-                f"`language` must have codes such as en or pt-BR, got {code!r}"
-            )
-    return tuple(code.lower().replace("_", "-") for code in codes if code)
 
 
 def _sitemaps(values: Sitemaps) -> tuple[SitemapEntry, ...]:
@@ -159,27 +109,17 @@ def _host_map(hosts: HostMap | HostPairs) -> HostMap:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class WalkConfig(SiteArguments):
+class WalkConfig:
     """The checked arguments of a walk: see `walk`.
 
     Raises TypeError or ValueError for arguments that make no sense.
     """
 
+    search: SiteArguments = attrs.field(factory=SiteArguments)
+    """The site, and how its sitemaps are searched."""
     sitemaps: tuple[SitemapEntry, ...] = attrs.field(default=(), converter=_sitemaps)
-    since: datetime | None = attrs.field(default=None, converter=optional(as_since))
-    until: datetime | None = attrs.field(default=None, converter=optional(as_until))
-    undated: Undated = attrs.field(default="keep", validator=one_of(Undated))
-    prune: bool = True
-    follow: TakeChild | None = None
-    order: Order = attrs.field(default="document", validator=one_of(Order))
-    include: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
-    exclude: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
-    unique: bool = attrs.field(default=False, validator=check_flag)
-    language: tuple[str, ...] = attrs.field(default=(), converter=_languages)
-    sample: int | None = None
-    seed: int = attrs.field(default=0, validator=attrs.validators.instance_of(int))
-    hosts: HostScope = attrs.field(default="site", validator=one_of(HostScope))
-    scope: Scope = attrs.field(default="keep", validator=one_of(Scope))
+    selection: Selection = attrs.field(factory=Selection)
+    follow: Follow = attrs.field(factory=Follow)
     map_hosts: HostMap = attrs.field(factory=HostMap, converter=_host_map)
     state: WalkState | None = None
     changes: bool = False
@@ -190,7 +130,6 @@ class WalkConfig(SiteArguments):
     """Number of documents to request from a site that the state knows, or their URLs."""
     max_urls: int | UrlAllowance | None = None
     """An allowance may be shared by several walks."""
-    max_time: timedelta | None = None
     on_document: OnDocument | None = None
     trusted: bool = attrs.field(default=True, validator=check_flag)
     gate: Gate | None = None
@@ -207,10 +146,6 @@ class WalkConfig(SiteArguments):
 
     def __attrs_post_init__(self) -> None:
         check_function("on_document", self.on_document, "a Document")
-        self._check_together()
-
-    def _check_together(self) -> None:
-        """Raise ValueError for arguments that contradict each other."""
         if not self.site and not self.sitemaps:
             raise ValueError(
                 "no site was given: write one, as in walk('https://example.org/'), "
@@ -221,7 +156,7 @@ class WalkConfig(SiteArguments):
             raise ValueError(
                 "a file cannot be combined with trusted=False, because strangers may not name files"
             )
-        if self.sample is not None and (
+        if self.selection.sample is not None and (
             self.state is not None or self.max_urls is not None
         ):
             raise ValueError(
@@ -229,7 +164,12 @@ class WalkConfig(SiteArguments):
                 "because it needs all URLs"
             )
         if self.gone:
-            self.check_asking()
+            check_asking(self)
+
+    @property
+    def site(self) -> str:
+        """The URL of the site, or ""."""
+        return self.search.site
 
     @property
     def named(self) -> list[str]:
@@ -244,39 +184,14 @@ class WalkConfig(SiteArguments):
         """The `file:` URLs that the caller named."""
         return frozenset(filter(is_file_url, self.named))
 
-    def check_asking(self) -> None:
-        """Raise ValueError if pages may not be requested."""
-        if self.map_hosts:
-            raise ValueError(
-                "`gone` cannot be combined with `map_hosts`, because another server responds for "
-                "these pages"
-            )
 
-    def mark_filters(self, folders: Iterable[str]) -> str:
-        """Return the filters of a document as text: `since`, and a hash of all others.
-
-        `folders` are its proven scope. A document that has not changed stays unread only if all
-        entries that pass now were delivered before: if no filter kept any of them back then, or if
-        it had the same filters (docs/state.md).
-        """
-        parts = (
-            self.until,
-            self.undated,
-            [(each.pattern, each.flags) for each in self.include],
-            [(each.pattern, each.flags) for each in self.exclude],
-            sorted(folders) if self.scope == "drop" else None,
-            self.unique,
-            self.language,
+def check_asking(config: WalkConfig) -> None:
+    """Raise ValueError if pages may not be requested."""
+    if config.map_hosts:
+        raise ValueError(
+            "`gone` cannot be combined with `map_hosts`, because another server responds for "
+            "these pages"
         )
-        # all of one length, so that texts compare as the moments do
-        if self.since:
-            since = self.since.astimezone(UTC).isoformat(timespec="microseconds")
-        else:
-            since = ""
-        digest = blake2b(
-            repr(parts).encode("utf-8", "surrogatepass"), digest_size=16
-        ).hexdigest()
-        return f"{since} {digest}"
 
 
 def shorten(limits: Limits, seconds: float) -> Limits:
@@ -285,30 +200,11 @@ def shorten(limits: Limits, seconds: float) -> Limits:
     return attrs.evolve(limits, walk_seconds=min(seconds, limits.walk_seconds))
 
 
-def _flatten(
-    search: object, follow: object, sample: object, changes: Changes | None
-) -> dict[str, Any]:
-    """Return the fields of option objects as fields of a `WalkConfig`; raise TypeError."""
-    fields: dict[str, Any] = {}
-    if search is not None:
-        if not isinstance(search, Search):
-            raise TypeError(
-                f"search must be a Search, got {search!r}: write search=Search(probe='few')"
-            )
-        fields |= attrs.asdict(search, recurse=False)
-    if follow is not None:
-        followed: Any = (
-            follow if isinstance(follow, Follow) else Follow(cast("Any", follow))
+def _check_type(name: str, value: object, kind: type, example: str = "") -> None:
+    if value is not None and not isinstance(value, kind):
+        raise TypeError(
+            f"{name} must be of type {kind.__name__}, got {value!r}{example}"
         )
-        fields |= attrs.asdict(followed, recurse=False)
-        fields["follow"] = fields.pop("only")
-    if sample is not None:
-        drawn = sample if isinstance(sample, Sample) else Sample(cast("Any", sample))
-        fields |= {"sample": drawn.number, "seed": drawn.seed}
-    if changes is not None:
-        fields |= attrs.asdict(changes, recurse=False) | {"changes": True}
-        del fields["state"]
-    return fields
 
 
 def make_config(
@@ -316,7 +212,6 @@ def make_config(
     *,
     search: Search | None = None,
     follow: Follow | TakeChild | None = None,
-    sample: int | Sample | None = None,
     changes: Changes | None = None,
     fetcher: Fetcher | None = None,
     limits: Limits | None = None,
@@ -324,11 +219,18 @@ def make_config(
     **arguments: Any,
 ) -> WalkConfig:
     """Check the arguments of a walk, or fields of `WalkConfig`."""
-    arguments = _flatten(search, follow, sample, changes) | arguments
-    for value, kind in ((limits, Limits), (options, FetchOptions)):
-        if not isinstance(value, kind | None):
-            name = "limits" if kind is Limits else "options"
-            raise TypeError(f"{name} must be of type {kind.__name__}, got {value!r}")
+    _check_type("search", search, Search, ": write search=Search(probe='few')")
+    _check_type("limits", limits, Limits)
+    _check_type("options", options, FetchOptions)
+    chosen = attrs.fields_dict(Selection).keys() & arguments.keys()
+    selection = Selection(**{name: arguments.pop(name) for name in chosen})
+    if follow is None or not isinstance(follow, Follow):
+        follow = Follow(follow)
+    if changes is not None:
+        arguments |= attrs.asdict(changes, recurse=False) | {
+            "state": arguments["state"],
+            "changes": True,
+        }
     url: Any = site  # the field checks what is no text
     path = _find_path(site)
     if path is not None and path.is_dir():
@@ -351,23 +253,19 @@ def make_config(
             host_pause_seconds=_NO_WAIT,
             retry_after_seconds=_NO_WAIT,
         )
+    searched = attrs.asdict(search or Search(), recurse=False)
+    if known.max_time is not None:
+        known = shorten(known, known.max_time.total_seconds())
     config = WalkConfig(
-        **{
-            "site": url,
-            "fetcher": fetcher,
-            "limits": known,
-            "options": used,
-            "max_urls": known.max_urls,
-            "max_time": known.max_time,
-            "respect_robots": used.respect_robots,
-            "map_hosts": used.map_hosts,
-            **arguments,
-        }
+        search=SiteArguments(site=url, respect_robots=used.respect_robots, **searched),
+        selection=selection,
+        follow=follow,
+        fetcher=fetcher,
+        limits=known,
+        options=used,
+        map_hosts=used.map_hosts,
+        **{"max_urls": known.max_urls, **arguments},
     )
-    if config.max_time is not None:
-        config = attrs.evolve(
-            config, limits=shorten(known, config.max_time.total_seconds())
-        )
     if logins := [url for url in config.named if url != without_userinfo(url)]:
         bare = [
             attrs.evolve(each, loc=without_userinfo(each.loc))
@@ -375,7 +273,7 @@ def make_config(
         ]
         config = attrs.evolve(  # a login is sent, and stands in no outcome
             config,
-            site=without_userinfo(config.site),
+            search=attrs.evolve(config.search, site=without_userinfo(config.site)),
             sitemaps=bare,
             logins=tuple(logins),
         )

@@ -161,7 +161,7 @@ class Delivery:
         self._document = document
         self._memory = memory
         self._suspects: Suspects | None = None
-        if (follow := walk.config.follow) is not None:
+        if (follow := walk.config.follow.only) is not None:
             self._suspects = Suspects(follow, context.limits.children)
 
     async def accept(self, kind: Format) -> None:

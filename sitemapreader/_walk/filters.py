@@ -25,28 +25,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sitemapreader._types.models import UrlEntry
-    from sitemapreader._walk.config import WalkConfig
     from sitemapreader._walk.context import WalkContext
     from sitemapreader._walk.report import Report
+    from sitemapreader._walk.selection import Selection
 
 
 class EntryFilter:
     """The filters of one walk; each works only if the caller sets it."""
 
-    def __init__(self, config: WalkConfig) -> None:
-        self._include = config.include
-        self._exclude = config.exclude
-        self._since = config.since
-        self._until = config.until
-        self._keep_undated = config.undated == "keep"
-        self._keep_outside = config.scope == "keep"
-        self._codes = set(config.language)
-        self._prefixes = tuple(f"{code}-" for code in config.language)
-        self._seen = SeenKeys() if config.unique else None
-        if config.sample is None:
+    def __init__(self, selection: Selection) -> None:
+        self._include = selection.include
+        self._exclude = selection.exclude
+        self._since = selection.since
+        self._until = selection.until
+        self._keep_undated = selection.undated == "keep"
+        self._keep_outside = selection.scope == "keep"
+        self._codes = set(selection.language)
+        self._prefixes = tuple(f"{code}-" for code in selection.language)
+        self._seen = SeenKeys() if selection.unique else None
+        if selection.sample is None:
             self.sample = None
         else:
-            self.sample = DrawnSample(config.sample, config.seed)
+            self.sample = DrawnSample(selection.sample.number, selection.sample.seed)
 
     def remember(self, locs: Iterable[str]) -> None:
         """Remember URLs that were delivered before, for `unique`."""

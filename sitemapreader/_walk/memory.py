@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from sitemapreader._types.arguments import Follow
     from sitemapreader._types.models import Format, SitemapEntry
     from sitemapreader._types.outcomes import BodyDigest, Document, Status
     from sitemapreader._types.rows import Rows
     from sitemapreader._walk.context import UrlAllowance, WalkContext
+    from sitemapreader._walk.selection import Selection
     from sitemapreader.fetch.local import StoredResponse
     from sitemapreader.pages.client import PageClient
 
@@ -226,13 +228,13 @@ class WalkSettings(Protocol):
         ...
 
     @property
-    def unique(self) -> bool:
-        """True if each URL is delivered once."""
+    def selection(self) -> Selection:
+        """The filters of entries."""
         ...
 
     @property
-    def prune(self) -> bool:
-        """True if sitemaps are left out by the dates in their index."""
+    def follow(self) -> Follow:
+        """The choice of sitemaps."""
         ...
 
     @property
@@ -248,10 +250,6 @@ class WalkSettings(Protocol):
     @property
     def sitemaps(self) -> tuple[SitemapEntry, ...]:
         """The sitemaps that the caller named."""
-        ...
-
-    def mark_filters(self, folders: Iterable[str]) -> str:
-        """Return the filters of a document as text: `since`, and a hash of all others."""
         ...
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader._event_loop import without_await
+from sitemapreader._types.arguments import Follow
 from sitemapreader._types.dates import TOLERANCE, latest_moment
 from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.models import SitemapEntry, UrlEntry
@@ -22,17 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from sitemapreader._types.arguments import Follow, Search, TakeChild
+    from sitemapreader._types.arguments import Search, TakeChild
     from sitemapreader._types.dates import When
     from sitemapreader._types.options import FetchOptions, Limits
-    from sitemapreader._walk.config import (
-        OnDocument,
-        Patterns,
-        Scope,
-        Sitemaps,
-        Undated,
-    )
+    from sitemapreader._walk.config import OnDocument, Sitemaps
     from sitemapreader._walk.report import Report
+    from sitemapreader._walk.selection import Patterns, Scope, Undated
     from sitemapreader.fetch.client import Fetcher
 
 _SPARE = 1_000
@@ -230,9 +226,9 @@ async def newest(
         check_count(name, value)
     best = _NewestEntries(number)
     gate = _NewestGate(best, documents)
+    order = follow if isinstance(follow, Follow) else Follow(follow)
     config = make_config(
         site,
-        order="newest",
         gate=gate.check,
         sitemaps=sitemaps,
         since=since,
@@ -243,7 +239,7 @@ async def newest(
         language=language,
         scope=scope,
         search=search,
-        follow=follow,
+        follow=attrs.evolve(order, order="newest"),
         on_document=on_document,
         trusted=trusted,
         fetcher=fetcher,

@@ -76,15 +76,15 @@ def build_parts(
     )
     # a search tries few documents, whatever became of the others
     breaker = context.breaker if config.reads else HostBreaker(options)
-    robots = WalkRobots(context, respect=config.respect_robots)
+    robots = WalkRobots(context, respect=config.search.respect_robots)
     return WalkParts(
         config=config,
         context=context,
         memory=memory,
         frontier=Frontier(
-            SitemapQueue(config.order, breaker), limits.documents, config.site
+            SitemapQueue(config.follow.order, breaker), limits.documents, config.site
         ),
-        rules=RobotsRules(context, config.hosts, robots),
+        rules=RobotsRules(context, config.follow.hosts, robots),
         pages=PageClient(context.client, robots),
-        entry_filter=EntryFilter(config),
+        entry_filter=EntryFilter(config.selection),
     )

@@ -147,7 +147,7 @@ async def make_reader(
     """Return a reader of the body of a response."""
     config = walk.config
     # No pages at a guessed path: many servers answer any path with a page.
-    formats = config.extra_formats - {
+    formats = config.search.extra_formats - {
         Format.HTML if document.via is Via.WELL_KNOWN else None
     }
     if formats and not has_suffixes():  # they tell which links stay on the site

@@ -68,7 +68,7 @@ class WalkRunner:
 
     async def _search(self) -> None:
         await SiteSearch(
-            self._config, self.context, self.rules, self._try_entries
+            self._config.search, self.context, self.rules, self._try_entries
         ).run()
         self.context.report.announce_outcomes()
 

@@ -13,6 +13,7 @@ from sitemapreader._types.issues import IssueCode, make_issue, show_url
 from sitemapreader._types.models import Change, Event, UrlEntry
 from sitemapreader._types.options import check_count
 from sitemapreader._types.urls import host_of
+from sitemapreader._walk.config import check_asking
 from sitemapreader._walk.context import (
     Batch,
     UrlAllowance,
@@ -83,7 +84,9 @@ class Walk(TaskStream[Batch]):
 
     def search_only(self) -> None:
         """Take the URL of the site for a page, not for a sitemap; call it before entering."""
-        self._config = attrs.evolve(self._config, is_page=True)
+        self._config = attrs.evolve(
+            self._config, search=attrs.evolve(self._config.search, is_page=True)
+        )
 
     def __repr__(self) -> str:
         what = show_url(self.name)
@@ -184,7 +187,7 @@ class Walk(TaskStream[Batch]):
 
         async def fill() -> bool:
             self._check_settled()
-            self._config.check_asking()
+            check_asking(self._config)
             self.report.gone = self.report.gone or 0
             if (rows := await anext(found, None)) is not None:
                 self.reader.items = self._tell_each("gone", rows)

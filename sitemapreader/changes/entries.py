@@ -191,7 +191,7 @@ class ChangedEntries:
         """
         compared = self._compared
         self.is_withheld |= sent < len(compared.offered)
-        if self._writer.settings.unique:
+        if self._writer.settings.selection.unique:
             await _save_sent(self._writer, self._row, kept[:sent])
         self.news += get_column(kept[:sent], "change").count(Change.NEW)
         entries = compared.entries
@@ -214,7 +214,7 @@ class ChangedEntries:
 async def _save_sent(writer: StateWriter, row: DocumentRow, sent: Rows) -> None:
     """Save what was delivered once it is acknowledged, in case the walk is interrupted."""
     locs = get_column(sent, "loc")
-    packed = pack(locs) if writer.settings.unique else None
+    packed = pack(locs) if writer.settings.selection.unique else None
     await writer.commit_on_ack(lambda db: save_batch(db, row, locs, packed))
 
 

@@ -161,7 +161,7 @@ _FILTERS = re.compile(r"\S* \S*")
 
 
 def _as_filters(text: Any) -> str | None:
-    """Return filters as `WalkConfig.mark_filters` writes them; raise DamageError."""
+    """Return filters as `Selection.mark_filters` writes them; raise DamageError."""
     if text is not None and not (isinstance(text, str) and _FILTERS.fullmatch(text)):
         raise DamageError(f"{text!r} is not a list of filters")
     return text

@@ -65,7 +65,7 @@ class StateWriter:
             settings.changes,
             rules.confirm_after,
             rules.distrust_after,
-            is_unique=settings.unique,
+            is_unique=settings.selection.unique,
         )
         self.askings: dict[str, schedule.Asking] = {}
         """Requests for documents, by URLs as `url_key` writes them."""
@@ -92,7 +92,7 @@ class StateWriter:
         """Begin a walk, or resume an interrupted one."""
         self.run = run = await self.file.work(self._begin, self.run.name)
         delivered: list[str] = []
-        if run.is_resumed and self.settings.unique:
+        if run.is_resumed and self.settings.selection.unique:
             delivered = await self.file.ask(self._list_delivered)
         return Resumption(
             run.is_resumed, self._replaced, delivered, run.idle, run.ranks

@@ -111,7 +111,8 @@ class DocumentTracker:
         )
         # A resumed walk does not read it again; but `unique` must know what came from it.
         is_read = (
-            document.status in FINISHED_STATUSES and not self._writer.settings.unique
+            document.status in FINISHED_STATUSES
+            and not self._writer.settings.selection.unique
         )
         await self._writer.commit_on_ack(
             lambda db: update_document(db, self._row, found, is_read=is_read)

@@ -43,7 +43,7 @@ class DocumentTrust:
         """Return the filters of the walk for the document, as text."""
         loc = self._job.entry.loc
         folders = (*self._job.scope, folder_of(loc), folder_of(final_url))
-        return self._writer.settings.mark_filters(folders)
+        return self._writer.settings.selection.mark_filters(folders)
 
     @property
     def is_current(self) -> bool:
@@ -52,7 +52,7 @@ class DocumentTrust:
         age = writer.clock() - (self._row.read_at or 0)
         return (
             self._is_usable
-            and writer.settings.prune
+            and writer.settings.follow.prune
             and self.is_dated
             and 0 <= age < writer.trust_seconds
             and writer.run.chosen is None  # what is due is asked for

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader import UrlEntry
 from sitemapreader._types import urls
 from sitemapreader._types.options import MAX_URL_CHARS
-from sitemapreader._walk.config import WalkConfig
 from sitemapreader._walk.filters import EntryFilter
+from sitemapreader._walk.selection import Selection
 from sitemapreader.changes.rows import hash_record
 from tests.support import package
 from tests.support.each_case import for_each
@@ -67,7 +67,7 @@ def test_every_cache_is_known() -> None:
     assert set(find_caches()) == set(SHORT_KEYS)
 
 
-CONFIG = WalkConfig(sitemaps=["https://example.org/a.xml"], unique=True)
+SELECTION = Selection(unique=True)
 
 CALLS: dict[str, Callable[[str], Any]] = {
     "key": urls.url_key,
@@ -79,10 +79,10 @@ CALLS: dict[str, Callable[[str], Any]] = {
         "https://example.org/", url.removeprefix("https:")
     ),
     "base": lambda url: urls.resolve(url, "x"),
-    "sieve": lambda url: EntryFilter(CONFIG).select(
+    "sieve": lambda url: EntryFilter(SELECTION).select(
         [UrlEntry(url)], ("https://example.org/",)
     ),
-    "unique": lambda url: EntryFilter(CONFIG).deduplicate([UrlEntry(url)]),
+    "unique": lambda url: EntryFilter(SELECTION).deduplicate([UrlEntry(url)]),
     "date": lambda url: hash_record(UrlEntry("u", lastmod_text=url)),
 }
 

@@ -69,7 +69,7 @@ def test_values_of_another_type(
     (name,) = given
     with pytest.raises(
         TypeError,
-        match=f"{name} must be (of type (bool|Limits|FetchOptions)|a Search), got",
+        match=f"{name} must be of type (bool|Limits|FetchOptions|Search), got",
     ):
         start(SITE, **given)
 
