@@ -434,7 +434,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "requires --sign-as", "sign_key", **_READABLE),
         Option("--sign-as", f"{_NETWORK} scale mcp identity",
                "name URL as the place of the public key, in signed requests",
-               "sign_as", metavar="URL"),
+               "sign_as", ("agent",), metavar="URL"),
         Option("--sign-form", f"{_NETWORK} scale mcp",
                "write the name as a string or as a dictionary; "
                "Cloudflare requires string, the default", "sign_form",

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
-from sitemapreader._types.options import PROXIES_OF_ENVIRONMENT
+from sitemapreader._types.options import PROXIES_OF_ENVIRONMENT, FetchOptions
 from sitemapreader._types.patterns import compile_pattern
 
 if TYPE_CHECKING:
@@ -127,6 +127,10 @@ def parse_header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not colon or not name.strip():  # the text is not quoted: it may be a secret
         raise ArgumentTypeError("write a header as 'Name: value'")
+    try:
+        FetchOptions(headers={name.strip(): value.strip()})
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
     return name.strip(), value.strip()
 
 

@@ -191,7 +191,9 @@ class Document:
     def __str__(self) -> str:
         """Describe the document and its outcome in one line, safe for a terminal."""
         status = str(self.status)
-        if self.reason == IssueCode.HTTP_STATUS:
+        if self.reason in (IssueCode.HTTP_STATUS, IssueCode.LOGIN_REQUIRED) and (
+            self.http_status
+        ):
             status += f" ({self.reason} {self.http_status})"
         elif self.reason:
             status += f" ({self.reason})"

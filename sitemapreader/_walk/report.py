@@ -64,6 +64,7 @@ _FIGURES = (
     *("unlisted", "waiting", "left", "gone", "returned"),
 )
 """The attributes of a report that are numbers, besides `entries`."""
+_REFUSED_REASON = str(IssueCode.LOGIN_REQUIRED)
 
 
 class Report:
@@ -434,7 +435,9 @@ class SiteTally:
             d.role is not Role.SITEMAP and d.status in FINISHED_STATUSES
             for d in documents
         )
-        statuses = (document.http_status for document in lost if document.http_status)
+        refused = (each for each in report.documents if each.reason == _REFUSED_REASON)
+        # the start page of a site that demands a login is not requested any more
+        statuses = (each.http_status for each in (*lost, *refused) if each.http_status)
         waits = (document.retry_after_seconds for document in documents)
         return SiteOutcome(
             self.site,

@@ -244,7 +244,8 @@ class AuditDatabase:
         except (duckdb.Error, OSError, UnicodeError) as error:
             reason = str(error).partition("\n")[0]
             raise AuditInputError(
-                f"{self._earlier} is not a readable audit database ({excerpt(reason)}): "
+                f"`since_audit`: {self._earlier} is not a readable audit database "
+                f"({excerpt(reason)}): "
                 "name one that `database` kept"
             ) from None
 

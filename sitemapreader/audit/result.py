@@ -92,7 +92,10 @@ KnownHit = tuple[str, str, str | None, int | None]
 def read_baseline(path: str | os.PathLike[str]) -> list[KnownHit]:
     """Return the known hits of a baseline; raise AuditInputError for other files."""
     advice = "write a new one with `write_baseline`"
-    return read_json(path, "not a baseline", advice, _list_hits, BASELINE_SCHEMA)
+    try:
+        return read_json(path, "not a baseline", advice, _list_hits, BASELINE_SCHEMA)
+    except AuditInputError as error:
+        raise AuditInputError(f"`baseline`: {error}") from None
 
 
 def mark_new(database: AuditDatabase, finding: Finding, examples: int) -> None:

@@ -109,7 +109,7 @@ def read_own_rules(
         paths = sorted(path for path in Path(folder).iterdir() if path.suffix == ".sql")
     except OSError as error:
         raise AuditInputError(
-            f"the rules in {folder} cannot be read: {error.strerror}"
+            f"`rules`: {folder} cannot be read: {error.strerror}"
         ) from None
     if not paths:
         raise AuditInputError(
@@ -183,8 +183,10 @@ def list_rules(own: Iterable[Rule] = ()) -> dict[str, Rule]:
     }
 
 
-def match_codes(rules: Mapping[str, Rule], word: str) -> set[str]:
-    """Return the codes that a word means; raise AuditInputError if there is none."""
+def match_codes(
+    rules: Mapping[str, Rule], word: str, argument: str = "select"
+) -> set[str]:
+    """Return the codes that a word of an argument means; raise AuditInputError for none."""
     if word in rules:
         return {word}
     if word.endswith("*"):
@@ -202,7 +204,9 @@ def match_codes(rules: Mapping[str, Rule], word: str) -> set[str]:
             hint = f" did you mean {word}*?"
         else:
             hint = suggest(word, names, _HINT)
-        raise AuditInputError(f"there is no rule, category or prefix {word!r}:{hint}")
+        raise AuditInputError(
+            f"`{argument}`: there is no rule, category or prefix {word!r}:{hint}"
+        )
     return found
 
 
@@ -253,10 +257,10 @@ def plan_rules(
             hint = suggest(code, rules, _HINT)
             raise AuditInputError(f"severity: there is no rule {code!r}:{hint}")
     if select:
-        selected = set().union(*(match_codes(rules, word) for word in select))
+        selected = set().union(*(match_codes(rules, word, "select") for word in select))
     else:
         selected = {*rules}
-    selected -= set().union(*(match_codes(rules, word) for word in ignore))
+    selected -= set().union(*(match_codes(rules, word, "ignore") for word in ignore))
     chosen = {
         code: attrs.evolve(rule, detects=fill_figures(rule.detects, figures))
         for code, rule in rules.items()

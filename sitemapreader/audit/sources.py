@@ -319,7 +319,8 @@ def _end_list(database: AuditDatabase, table: str, name: str) -> int:
 
 def _read(database: AuditDatabase, path: Path, table: str) -> None:
     """Insert the texts of a file that may be URLs, and a crawl's columns about them."""
-    what = f"the list of {table} URLs"
+    argument = "urls" if table == "known" else "was"
+    what = f"`{argument}`: the list of {table} URLs"
     if not path.is_file():
         raise AuditInputError(f"{what} cannot be read: there is no file {path}")
     name = path.name.lower().removesuffix(".gz")

@@ -245,6 +245,21 @@ def test_a_proxy_that_wants_a_login(scheme: str) -> None:
     assert "407 Who Are You" in error
 
 
+async def demand_login(_: web.Request) -> web.StreamResponse:
+    raise web.HTTPUnauthorized
+
+
+def test_the_status_of_a_site_that_demands_a_login(tmp_path: Path) -> None:
+    """The report of a run has the 401, and the tree shows it, though no page was requested."""
+    report = tmp_path / "r.jsonl"
+    with serving(demand_login) as (url,):
+        run(url, "-q", "--report", str(report))
+        tree = run("tree", url, "-q").stdout
+    row = json.loads(report.read_text("utf-8"))
+    assert (row["reason"], row["http_status"]) == ("login-required", 401)
+    assert "login-required 401" in tree
+
+
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 

@@ -114,6 +114,16 @@ WRONG = [
             "audit site --write-baseline",
         )
     ],
+    ("audit site --select nope", "--select: there is no rule, category or prefix"),
+    ("audit site --ignore nope", "--ignore: there is no rule, category or prefix"),
+    ("audit --explain nope", "--explain: there is no rule, category or prefix"),
+    ("audit site --rules none", "--rules: none cannot be read"),
+    ("audit site --baseline none.json", "--baseline: none.json cannot be read"),
+    ("audit site --urls none.txt", "--urls: the list of known URLs cannot be read"),
+    ("audit site --hits x.foo", "--hits: end the name of 'x.foo' with"),
+    ("audit site -o x.foo", "-o: the name 'x.foo' does not end with"),
+    ("site -H 'a b: c'", "-H/--header: 'a b' cannot be the name of a header"),
+    ("site --sign-key sites.txt --sign-as x", "--sign-as must be an https URL"),
     # what does not go together
     (
         "site --format csv -o x.parquet",

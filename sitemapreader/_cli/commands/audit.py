@@ -100,7 +100,7 @@ def run_audit(arguments: argparse.Namespace) -> int:
     try:
         if arguments.explain:
             rules = list_rules()
-            codes = sorted(match_codes(rules, arguments.explain))
+            codes = sorted(match_codes(rules, arguments.explain, "explain"))
             return print_text(
                 "\n".join(explain_rule(_speak(rules[code])) for code in codes)
             )
@@ -121,6 +121,14 @@ def _speak(rule: Rule) -> Rule:
     return attrs.evolve(rule, advice=name_options(rule.advice))
 
 
+def _find_format(path: str) -> str:
+    """Return the format of a report by its name; raise UsageError."""
+    try:
+        return find_audit_format(path)
+    except AuditInputError as error:
+        raise UsageError(f"-o: {error}") from None
+
+
 class _AuditCommand:
     """One run of the command."""
 
@@ -133,9 +141,7 @@ class _AuditCommand:
         files = [each for each in outputs if each != STANDARD_OUTPUT]
         self._page_files = [each for each in files if is_page_file(each)]
         self._files = {
-            each: find_audit_format(each)
-            for each in files
-            if each not in self._page_files
+            each: _find_format(each) for each in files if each not in self._page_files
         }
         if arguments.hits:
             find_hits_suffix(arguments.hits)

@@ -64,7 +64,7 @@ def find_hits_suffix(path: str | os.PathLike[str]) -> str:
     suffix = Path(name.removesuffix(".gz")).suffix
     if suffix not in HITS_SUFFIXES or name.endswith(".parquet.gz"):
         raise AuditInputError(
-            f"end the name of {name!r} with {', '.join(HITS_SUFFIXES)}"
+            f"`hits`: end the name of {name!r} with {', '.join(HITS_SUFFIXES)}"
         )
     return suffix
 
