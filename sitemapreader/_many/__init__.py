@@ -25,7 +25,7 @@ from sitemapreader.changes import open_changes, open_state
 from sitemapreader.changes.schedule import HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection, Iterable, Iterator
+    from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
     from pathlib import Path
 
     from sitemapreader._many.run import OnSite
@@ -321,6 +321,48 @@ _ENTRY_VIEW: View[SiteBatch, UrlEntry] = View(
 )
 
 
+class RequestBudget:
+    """The requests that a watch may make now: saved for an hour at most, and owed as long."""
+
+    def __init__(self, an_hour: float, clock: Callable[[], float]) -> None:
+        self._an_hour = an_hour
+        self._clock = clock
+        self._counted_at = clock()
+        self._left = an_hour
+        """Requests that may be made now; below 0 if more were made."""
+        self._pages_left = 0.0
+        """Requests for pages that may be made now."""
+
+    @property
+    def requests(self) -> int:
+        """Number of requests that may be made now."""
+        return max(0, int(self._left))
+
+    @property
+    def pages(self) -> float:
+        """Number of pages that may be requested now."""
+        return self._pages_left // _REQUESTS_A_PAGE
+
+    def earn(self, *, asks_pages: bool) -> None:
+        """Add the requests of the time since the last call."""
+        now = self._clock()
+        # a clock may be set back
+        earned = max(0.0, now - self._counted_at) / HOUR * self._an_hour
+        self._counted_at = now
+        self._left = min(self._an_hour, self._left + earned)
+        if asks_pages:
+            most = max(_REQUESTS_A_PAGE, self._an_hour / 8)
+            self._pages_left = min(most, self._pages_left + earned / 8)
+
+    def spend(self, requests: int) -> None:
+        """Count requests; no more are owed than an hour's."""
+        self._left = max(-self._an_hour, self._left - requests)
+
+    def spend_pages(self, pages: float) -> None:
+        """Count pages that were requested."""
+        self._pages_left -= _REQUESTS_A_PAGE * pages
+
+
 class Watch(SiteRun):
     """The changes of sites as they are found; made by `watch`, entered once.
 
@@ -328,6 +370,7 @@ class Watch(SiteRun):
     `batches` gives them by site.
     """
 
+    user = "watch"
     names = StreamNames("watch", "watch(...)", "changes: async for entry in changes")
 
     def __init__(
@@ -345,20 +388,13 @@ class Watch(SiteRun):
         super().__init__(
             sites.values(), config, state, at_once=at_once, on_site=on_site
         )
-        self._user = "watch"
-        self._listeners.append(self._count)
+        self._listeners.append(self._spend)
         self._named = sites
         self._tick_seconds = tick_seconds
         self._kinds = kinds
         self._silent: set[str] = set()
         """The sites that are read for the first time, without delivering their entries."""
-        self._most = pace * len(sites)
-        self._left = self._most
-        """Requests that may be made now; below 0 if more were made."""
-        self._pages_left = 0.0
-        """Requests for pages that may be made now."""
-        self._clock = state.clock
-        self._counted_at = self._clock()
+        self._budget = RequestBudget(pace * len(sites), state.clock)
 
     def __aiter__(self) -> AsyncIterator[UrlEntry]:
         return self._read(_ENTRY_VIEW)
@@ -378,31 +414,24 @@ class Watch(SiteRun):
 
     async def _make_round(self) -> None:
         """Walk over the sites that are due or unknown."""
-        now = self._clock()
-        # a clock may be set back
-        earned = max(0.0, now - self._counted_at) / HOUR * self._most
-        self._counted_at = now
-        self._left = min(self._most, self._left + earned)
-        if Change.GONE in self._kinds:
-            most_pages = max(_REQUESTS_A_PAGE, self._most / 8)
-            self._pages_left = min(most_pages, self._pages_left + earned / 8)
-        pages = UrlAllowance(most := self._pages_left // _REQUESTS_A_PAGE)
+        self._budget.earn(asks_pages=Change.GONE in self._kinds)
+        pages = UrlAllowance(most := self._budget.pages)
         self._config = attrs.evolve(self._config, gone=pages)
-        room = max(0, int(self._left))
-        self._plan = await self._ask("plan_sites", room, names=self._named)
-        unread = await self._ask("find_unscheduled", self._named)
+        schedule = self._schedule
+        await schedule.make_plan(self._budget.requests, self._named)
+        unread = await schedule.find_unread(self._named)
         self._silent = {
             check_task(self._named[name]).name
             for name, was_read in unread.items()
             if not was_read and INITIAL not in self._kinds
         }
-        await self._walk_sites([self._named[name] for name in {**self._plan, **unread}])
-        self._pages_left -= _REQUESTS_A_PAGE * (most - pages.left)
+        due = {**(schedule.plan or {}), **unread}
+        await self._walk_sites([self._named[name] for name in due])
+        self._budget.spend_pages(most - pages.left)
 
     def _choose(self, site: str, rows: Rows) -> Rows:
         wanted = [] if site in self._silent else rows
         return [entry for entry in wanted if str(entry.change) in self._kinds]
 
-    def _count(self, outcome: SiteOutcome) -> None:
-        """Count the requests for a site; no more are owed than an hour's."""
-        self._left = max(-self._most, self._left - outcome.requests)
+    def _spend(self, outcome: SiteOutcome) -> None:
+        self._budget.spend(outcome.requests)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import deque
 from contextlib import aclosing
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -14,6 +12,8 @@ import attrs
 from sitemapreader._columns import SITE_COLUMNS
 from sitemapreader._event_loop import contain
 from sitemapreader._log import LOGGER
+from sitemapreader._many.places import SitePlaces
+from sitemapreader._many.schedule import SiteSchedule
 from sitemapreader._many.sources import (
     CheckedTask,
     FileFetcher,
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from sitemapreader._types.models import UrlEntry
     from sitemapreader._walk.config import WalkConfig
     from sitemapreader.changes import State
-    from sitemapreader.changes.database import StateFile
 
 OnSite: TypeAlias = "Callable[[SiteOutcome], object]"
 """Called with the outcome of each site when it is known."""
@@ -70,9 +69,6 @@ _LEAST_BUFFERED = 256
 _KEEPALIVE_SECONDS = 1.0
 """Time that an idle connection is kept, because 150 sites a second would leave 2,000 connections
 open for the usual 15 seconds."""
-_MOST_PARKED = 100_000
-"""Sites that may wait for another one of their domain, before the list is read no further: 10 MB of
-names. Sites of other domains behind them would have to wait as well."""
 _MOST_SEEN = 10_000_000
 """Names of sites that are remembered, in up to 90 MB; behind them, a site may come again."""
 
@@ -168,6 +164,8 @@ class SiteRun(TaskStream[SiteBatch]):
         running: the sites that are walked now.
     """
 
+    user = ""
+    """Name of the run as a user of the state's file; "" for one of its own."""
     names = StreamNames(
         "run", "walk_many(...)", "run: async for site, entries in run.batches()"
     )
@@ -183,29 +181,18 @@ class SiteRun(TaskStream[SiteBatch]):
     ) -> None:
         check_function("on_site", on_site, "a SiteOutcome")
         check_count("at_once", at_once)
-        self._state = state
         self.outcomes: list[SiteOutcome] = []
         self.repeated = 0
         self.is_cut = False
         self.running: set[SiteWalk] = set()
         self._sites = sites
-        self._user = f"run {id(self)}"
-        """Name of this run as a user of the state's file."""
         self._config = config
         """The arguments of each walk but its site."""
-        self._room = asyncio.Semaphore(at_once)
-        self._buffered = max(_LEAST_BUFFERED, BUFFERED_EVENTS // at_once)
-        seconds = min(config.limits.site_seconds, config.limits.walk_seconds)
-        self._site_limits = attrs.evolve(config.limits, walk_seconds=seconds)
+        self._schedule = SiteSchedule(state)
+        self._places = SitePlaces(at_once)
         self._listeners = [] if on_site is None else [on_site]
         self._watcher: Watcher | None = None
         self._end = math.inf
-        self._plan: dict[str, frozenset[str]] | None = None
-        """URLs to request, if not all are due: see `plan_sites`."""
-        self._parked: dict[str, deque[str | SiteTask]] = {}
-        """Domain of a site that is read -> the sites that wait for it."""
-        self._parking = asyncio.Semaphore(_MOST_PARKED)
-        self._file: StateFile | None = None
         super().__init__(Channel(BUFFERED_EVENTS), gathers=config.state is None)
 
     def report_to(self, watcher: Watcher) -> None:
@@ -257,14 +244,12 @@ class SiteRun(TaskStream[SiteBatch]):
 
     def _open(self) -> None:
         """Open the state for the whole run, so that not each walk has to."""
-        if (state := self._state) is not None:
-            from sitemapreader.changes.database import StateFile  # noqa: PLC0415 (few runs have one)
-
-            self._file = self._store = StateFile.share(state.path, self._user)
+        user = self.user or f"run {id(self)}"
+        if (file := self._schedule.open(user)) is not None:
+            self.use_store(file)
 
     async def _close(self) -> None:
-        if self._file is not None:
-            self._file.release(self._user)
+        self._schedule.close()
 
     async def _run(self) -> None:
         config = self._config
@@ -286,8 +271,7 @@ class SiteRun(TaskStream[SiteBatch]):
     async def _walk_all(self) -> None:
         """Walk over all sites, or over the due ones."""
         if isinstance(revisit := self._config.revisit, int):
-            names = list_names(self._sites)
-            self._plan = await self._ask("plan_sites", revisit, names=names)
+            await self._schedule.make_plan(revisit, list_names(self._sites))
         await self._walk_sites(self._sites)
 
     async def _walk_sites(self, sites: Sites) -> None:
@@ -300,12 +284,7 @@ class SiteRun(TaskStream[SiteBatch]):
                 async with asyncio.timeout_at(self._end) as timeout:
                     async for given in listed:
                         domain = await find_domain(check_task(given))
-                        if domain in self._parked:
-                            self._parked[domain].append(given)
-                            await self._parking.acquire()
-                        else:
-                            await self._room.acquire()
-                            self._parked[domain] = deque()
+                        if await self._places.take(domain, given):
                             tasks.create_task(
                                 contain(self._visit_domain, domain, given)
                             )
@@ -313,16 +292,6 @@ class SiteRun(TaskStream[SiteBatch]):
                 if not timeout.expired():
                     raise
                 self.is_cut = True
-
-    async def _ask(self, function: str, *values: Any, **names: Any) -> Any:
-        """Return the result of a function of the schedule for the present state."""
-        from sitemapreader.changes import schedule  # noqa: PLC0415 (few runs have a state)
-
-        file = self._file
-        state = self._state
-        assert file is not None and state is not None  # noqa: S101, PT018 (`revisit` needs one)
-        find = partial(getattr(schedule, function), **names)
-        return await file.ask(lambda db: find(db, *values, state.clock()))
 
     async def _list_sites(self, sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
         """Yield each site once, as given; record an outcome for anything that is not a URL."""
@@ -352,13 +321,13 @@ class SiteRun(TaskStream[SiteBatch]):
 
     async def _visit_domain(self, domain: str, given: str | SiteTask) -> None:
         """Walk over a site that has a place, then over the ones that wait for it."""
-        await self._visit(given)
-        waiting = self._parked[domain]
-        while waiting and not self._has_enough():
-            self._parking.release()
-            await self._room.acquire()
-            await self._visit(waiting.popleft())
-        del self._parked[domain]
+        following: str | SiteTask | None = given
+        while following is not None:
+            await self._visit(following)
+            if self._has_enough():
+                self._places.leave(domain)
+                return
+            following = await self._places.take_next(domain)
 
     async def _visit(self, given: str | SiteTask) -> None:
         """Walk over a site, and record its outcome whatever happens; then free its place."""
@@ -368,30 +337,24 @@ class SiteRun(TaskStream[SiteBatch]):
         else:
             file = None
         site = SiteWalk(task.name, task.url, file)
-        plan = self._plan
         name = url_key(task.url)
-        if plan is None:
-            due = None
-        else:
-            due = await self._ask("find_due", plan, name)
+        due = await self._schedule.find_due(name)
         if due is not None and not due:
-            self._room.release()
-            turn = await self._ask("find_turn", name)
+            self._places.free()
+            turn = await self._schedule.find_turn(name)
             self._record(
                 SiteOutcome(task.name, SiteStatus.UNCHANGED, NOT_DUE, changed=0, **turn)
             )
             return
         self.running.add(site)
-        turn = {}
         try:
             await self._read_site(task, site, due)
-            if plan is not None:
-                turn = await self._ask("find_turn", name)
+            turn = await self._schedule.find_turn(name)
         except BaseException:
             self._record(site.make_outcome())
             raise
         finally:
-            self._room.release()
+            self._places.free()
             self.running.discard(site)
         await self._end_site(site, **turn)
 
@@ -399,13 +362,13 @@ class SiteRun(TaskStream[SiteBatch]):
         self, task: CheckedTask, site: SiteWalk, due: frozenset[str] | None
     ) -> None:
         """Walk over a site, and note the fault that ended that."""
-        if task.is_local:
-            limits = self._config.limits
-        else:
-            limits = self._site_limits
+        limits = self._config.limits
+        if not task.is_local:
+            limits = shorten(limits, limits.site_seconds)
         limits = shorten(limits, self._end - asyncio.get_running_loop().time())
         config = task.aim(self._config, due, limits)
-        site.walk = Walk(config, buffered=self._buffered)
+        share = max(_LEAST_BUFFERED, BUFFERED_EVENTS // self._places.number)
+        site.walk = Walk(config, buffered=share)
         try:
             await self._pass_on(site, site.walk)
         except StateError:  # of the disk or the file: nothing more can be remembered

@@ -291,6 +291,10 @@ class TaskStream(Generic[B]):
         if self.is_left:
             raise ValueError(f"the {names.noun} is over: iterate it inside its `with`")
 
+    def use_store(self, store: ChangeStore) -> None:
+        """Hold back and commit changes in a store."""
+        self._store = store
+
     async def hold_state(self) -> bool:
         """Hold back changes of the state until `commit_state`; return if there is a state."""
         return await self._store.hold_back()

@@ -1,0 +1,52 @@
+"""SitePlaces: how many sites are walked at once, one of each registrable domain."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sitemapreader._many.sources import SiteTask
+
+_MOST_PARKED = 100_000
+"""Sites that may wait for another one of their domain, before the list is read no further: 10 MB of
+names. Sites of other domains behind them would have to wait as well."""
+
+
+class SitePlaces:
+    """The places for sites that are walked, and the sites that wait for their domain."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._free = asyncio.Semaphore(number)
+        self._parked: dict[str, deque[str | SiteTask]] = {}
+        """Domain of a site that is walked -> the sites that wait for it."""
+        self._parking = asyncio.Semaphore(_MOST_PARKED)
+
+    async def take(self, domain: str, given: str | SiteTask) -> bool:
+        """Take a place for a site; if its domain has one, let it wait there, and return False."""
+        if domain in self._parked:
+            self._parked[domain].append(given)
+            await self._parking.acquire()
+            return False
+        await self._free.acquire()
+        self._parked[domain] = deque()
+        return True
+
+    async def take_next(self, domain: str) -> str | SiteTask | None:
+        """Take a place for the next site of a domain; `None` if there is no other one."""
+        if not self._parked[domain]:
+            self.leave(domain)
+            return None
+        self._parking.release()
+        await self._free.acquire()
+        return self._parked[domain].popleft()
+
+    def free(self) -> None:
+        """Give back the place of a site that has ended."""
+        self._free.release()
+
+    def leave(self, domain: str) -> None:
+        """Let the next site of a domain take a place of its own."""
+        del self._parked[domain]
