@@ -193,6 +193,13 @@ class Host:
             check(wait)
         return wait
 
+    def find_wait(self) -> float:
+        """Return the seconds until a request might start; `math.inf` if there is no room."""
+        limit, _ = self.rate
+        if self._queue or sum(not slot.is_lent for slot in self._slots) >= limit:
+            return math.inf
+        return max(0.0, self.not_before - time.monotonic())
+
     def remove(self, slot: Slot) -> None:
         """Remove a slot, and admit others."""
         self._slots.discard(slot)

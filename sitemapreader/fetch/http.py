@@ -175,6 +175,21 @@ class HttpFetcher(MakesClients):
         if host := host_of(host_url):
             self.hosts[host].delay = min(seconds, ROBOTS_MAX_CRAWL_DELAY_SECONDS)
 
+    def seconds_until_free(self, url: str) -> float:
+        """Return how long a request for a URL would wait for its host, without waiting.
+
+        0 means that it would start at once. Delays, `Retry-After` and Crawl-delay count. `math.inf`
+        means that as many requests as the host may get are under way, and nobody knows their end.
+        So a worker can take a page of another host meanwhile. `ValueError` is raised for what is
+        not a URL.
+        """
+        target = HostMap(self.options.map_hosts).find(url) or url
+        name = host_of(target)
+        if not name:
+            raise ValueError(f"{show_url(url)!r} is not an http(s) URL")
+        host = self.hosts.get(name)
+        return 0.0 if host is None else host.find_wait()
+
     def open(
         self,
         url: str,
