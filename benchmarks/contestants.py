@@ -30,6 +30,7 @@ class Contestant(NamedTuple):
 READERS = {
     "kept": Contestant("ours:keep", "sitemapreader", ALL),
     "streaming": Contestant("ours:stream", "sitemapreader", ALL),
+    "tree": Contestant("ours:keep_by_tree", "sitemapreader", TREES),
     "scrapy": Contestant("scrapy_sitemap:read", "scrapy", URLSET | INDEX | GZIP),
     "usp": Contestant(
         "ultimate:read", "ultimate-sitemap-parser", URLSET | FEEDS | TEXT

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
@@ -100,8 +101,8 @@ def list_small(folder: Path, records: int) -> Iterator[Member]:
         yield Member("urlset", path, len(corpus.data))
 
 
-def list_real(kinds: Mapping[str, str]) -> Iterator[Member]:
-    """List the real files of these kinds, without broken ones."""
+def list_real(kinds: Mapping[str, str], most: float = math.inf) -> Iterator[Member]:
+    """List the real files of these kinds and at most so many bytes, without broken ones."""
     manifest = WILD / "manifest.tsv"
     if not manifest.exists():
         return
@@ -109,13 +110,17 @@ def list_real(kinds: Mapping[str, str]) -> Iterator[Member]:
         for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
             if row["kind"] in kinds and not row["file"].startswith("broken/"):
                 path = WILD / row["file"]
-                yield Member(kinds[row["kind"]], path, path.stat().st_size)
+                size = path.stat().st_size
+                if size <= most:
+                    yield Member(kinds[row["kind"]], path, size)
 
 
+_SITEMAPS = {"urlset": "urlset", "index": "index"}
 SETS: dict[str, Callable[[Path], Iterable[Member]]] = {
     "2 records": lambda folder: list_small(folder, 2),
     "20 records": lambda folder: list_small(folder, 20),
-    "real sitemaps": lambda _: list_real({"urlset": "urlset", "index": "index"}),
+    "real sitemaps": lambda _: list_real(_SITEMAPS),
+    "real sitemaps below 1 KB": lambda _: list_real(_SITEMAPS, 1_000),
     "real feeds": lambda _: list_real({"rss": "rss", "atom": "atom"}),
 }
 """Every set, by name: a function that is given a folder to write to, and lists its documents."""

@@ -53,6 +53,9 @@ class Reading(Iterator[Event]):
         self._events = events
         self._reader = reader
 
+    def __iter__(self) -> Iterator[Event]:  # noqa: PYI034 (a call for each event would cost 4 %)
+        return self._events
+
     def __next__(self) -> Event:
         return next(self._events)
 

@@ -43,15 +43,21 @@ class EntryColumns:
         return len(self.loc)
 
     def __iter__(self) -> Iterator[UrlEntry]:
-        columns = [getattr(self, name, None) for name in _EMPTY_VALUES]
-        while columns[-1] is None:  # the last attributes may be left to their defaults
-            del columns[-1]
+        none = repeat(None)
+        empty = repeat(())
         return map(
             UrlEntry,
-            *(
-                repeat(empty) if column is None else column
-                for column, empty in zip(columns, _EMPTY_VALUES.values(), strict=False)
-            ),
+            self.loc,
+            self.lastmod or none,
+            self.changefreq or none,
+            self.priority or none,
+            *(empty, empty, none, empty, empty),
+            self.sitemap,
+            self.lastmod_text or none,
+            self.title or none,
+            none,
+            self.changefreq_text or none,
+            self.priority_text or none,
         )
 
     def get(self, name: str) -> list[Any]:

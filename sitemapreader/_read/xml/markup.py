@@ -178,9 +178,9 @@ def unescape(text: str, repairs: set[IssueCode]) -> str:
     Control characters are removed. The codes of what was repaired are added to `repairs`.
     """
     text = remove_controls(text, repairs)
-    if "&" in text:
+    if ODD_REFERENCE.search(text):
         return _ANY_REFERENCE.sub(partial(resolve_reference, repairs), text)
-    return text
+    return _resolve_sound(text)
 
 
 def _read_code(number: str) -> int:

@@ -129,6 +129,8 @@ class PatternReader:
                 odd.update(
                     place for place, is_whole in enumerate(whole) if not is_whole
                 )
+            if len(odd) == size:  # nothing is left for the columns
+                return _part([], spans, odd), end
             found = [_blank(column, odd) for column in found]
         columns = Columns(read)
         entries = self._make_entries(words, columns, found, sitemap)
@@ -340,15 +342,16 @@ class Columns:
 
         Unreadable ones are marked as odd. The same text is one object, so that it takes no memory.
         """
-        written = list(set(column))
-        texts = dict(zip(written, self.texts(written), strict=False))
-        if not any(texts.values()):
+        written = list(filter(None, set(column)))
+        if not written:
             return None, None
-        values = {raw: parse(text) if text else None for raw, text in texts.items()}
-        unread = {raw for raw, text in texts.items() if text and values[raw] is None}
-        if unread:
-            self.blame(raw in unread for raw in column)
-        shared = {raw: text or None for raw, text in texts.items()}
+        texts = dict(zip(written, self.texts(written), strict=True))
+        values = {raw: parse(text) for raw, text in texts.items() if text}
+        if not values:
+            return None, None
+        if None in values.values():
+            self.blame(raw in values and values[raw] is None for raw in column)
+        shared = {raw: texts[raw] for raw in values}
         return list(map(values.get, column)), list(map(shared.get, column))
 
     def blame(self, marks: Iterable[bool]) -> None:
