@@ -85,8 +85,11 @@ def _make_state(given: dict[str, Any]) -> Path | Changes:
     """Return the state, or the changes since it."""
     if not given.get("changes"):
         return Path(given["state"])
+    from sitemapreader.changes import State  # noqa: PLC0415 (few runs have one)
+
+    own = _pick(given, ("confirm_after",))
     return Changes(
-        given["state"],
+        State(given["state"], **own),
         unlisted=given.get("unlisted", False),
         gone=_MOST_PAGES if given.get("gone") else 0,
         revisit=given.get("revisit"),
@@ -131,6 +134,10 @@ def _check_arguments(arguments: argparse.Namespace, given: dict[str, Any]) -> No
         (
             "sample" in given and "count_by" in given,
             "--sample cannot be combined with --count-by",
+        ),
+        (
+            "confirm_after" in given and given.get("changes") is False,
+            "--confirm-after requires --changes and --state FILE",
         ),
         (
             given.get("changes") and "state" not in given,

@@ -20,6 +20,7 @@ from sitemapreader._cli.types import (
     parse_header,
     parse_pages,
     parse_pair,
+    parse_patience,
     parse_pattern,
     parse_proxy,
     parse_seconds,
@@ -267,6 +268,9 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--revisit", "urls", "with --changes: fetch only N of the known sitemaps, those "
                "where "
                "changes have probably waited longest", **_COUNTED),
+        Option("--confirm-after", "urls scale", "report a URL as unlisted when readings this far "
+               "apart lack it, such as 12h (default: 23h, so run again a day later; 0: at once)",
+               metavar="TIME", type=parse_patience),
         Option("--revisit", "scale", "fetch only N of the known sitemaps, those where changes "
                "have probably waited longest", "revisit_all", **_COUNTED),
         Option("--gone-pages", "scale", "check whether N pages of unlisted URLs of each host "

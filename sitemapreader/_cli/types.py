@@ -67,6 +67,11 @@ def parse_duration(text: str) -> timedelta:
     raise ArgumentTypeError(f"{text!r}: write a time above 0, such as 90s, 30m or 2h")
 
 
+def parse_patience(text: str) -> timedelta:
+    """Parse a time such as 12h, or 0."""
+    return timedelta(0) if text == "0" else parse_duration(text)
+
+
 def parse_pattern(text: str) -> re.Pattern[str]:
     """Parse a regular expression, or a glob."""
     try:

@@ -26,6 +26,9 @@ def _check_fetch(
         )
 
 
+_MAX_PATIENCE_SECONDS = 366 * 24 * 3600
+
+
 @attrs.frozen(kw_only=True)
 class ScaleOptions:
     """Options for reading the hosts of a run.
@@ -38,6 +41,8 @@ class ScaleOptions:
             waited longest come first. The number is divided among partitions by their hosts; each
             partition has one at least. `None` for all sitemaps.
         gone: how many pages of unlisted URLs are requested from each host, to see if they are gone.
+        confirm_seconds: how far apart two readings are that lack a URL before it is unlisted. With
+            a run a month, another one a day later tells a loss a month earlier.
         fetch: how the network is used, without headers and passwords: these hosts are strangers.
         limits: how much of one host is read.
     """
@@ -47,6 +52,9 @@ class ScaleOptions:
     site_urls: int = attrs.field(default=10_000_000, validator=ge(1))
     revisit: int | None = attrs.field(default=None, validator=optional(ge(1)))
     gone: int = attrs.field(default=0, validator=ge(0))
+    confirm_seconds: float = attrs.field(
+        default=82_800.0, validator=[ge(0), le(_MAX_PATIENCE_SECONDS)]
+    )
     fetch: FetchOptions = attrs.field(factory=FetchOptions, validator=_check_fetch)
     limits: Limits = attrs.field(factory=Limits)
 

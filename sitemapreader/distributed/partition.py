@@ -31,6 +31,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sitemapreader import Changes, IssueCode, Search, SiteOutcome, SiteStatus, walk_many
+from sitemapreader.changes import State
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.planning import ScaleRun, load_run, read_partition_hosts
 from sitemapreader.distributed.runs import (
@@ -319,7 +320,10 @@ async def read_hosts(
         at_once=max(1, options.hosts_at_once // PARTITIONS_AT_ONCE),
         search=Search(probe="few"),
         state=Changes(
-            folder / _STATE,
+            State(
+                folder / _STATE,
+                confirm_after=timedelta(seconds=options.confirm_seconds),
+            ),
             unlisted=True,
             gone=options.gone,
             revisit=options.revisit,

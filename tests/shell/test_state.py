@@ -313,3 +313,31 @@ def test_what_an_option_hid_comes_without_it(
     assert first.lines == ["https://example.org/1"]
     assert "https://example.org/2" in run(site, *words).lines
     assert run(site, *words).lines == []
+
+
+@pytest.mark.parametrize(
+    ("patience", "told"),
+    [(["--confirm-after", "0"], 1), (["--confirm-after", "1h"], 0)],
+)
+def test_how_far_apart_two_readings_are(
+    tmp_path: Path, patience: list[str], told: int
+) -> None:
+    """A URL that is missing is unlisted at once, or after a later run, as the option says."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    words = [str(folder), "--state", str(tmp_path / "s.db"), "--changes", "--unlisted"]
+    words += ["-q", "--format", "jsonl", *patience]
+    lines: list[str] = []
+    for names in ("ab", "a", "a"):
+        urls = "".join(f"<url><loc>http://a.example/{n}</loc></url>" for n in names)
+        (folder / "sitemap.xml").write_text(f"<urlset>{urls}</urlset>", "utf-8")
+        lines += commands.run(*words).stdout.splitlines()
+    assert sum('"change": "unlisted"' in line for line in lines) == told
+
+
+def test_patience_needs_changes(tmp_path: Path) -> None:
+    """Without changes nothing is unlisted."""
+    words = [str(tmp_path), "--state", "s.db", "--confirm-after", "1h"]
+    done = commands.run(*words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--confirm-after requires --changes and --state FILE" in done.stderr

@@ -115,10 +115,12 @@ def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
     hosts = arguments.list
     output = arguments.output
     if arguments.parallel is None:
-        given = {}
+        given: dict[str, Any] = {}
     else:
         given = {"hosts_at_once": arguments.parallel}
     try:
+        if arguments.confirm_after is not None:
+            given["confirm_seconds"] = arguments.confirm_after.total_seconds()
         given |= {"revisit": arguments.revisit_all, "gone": arguments.gone_pages}
         fetch = make_keywords(arguments)["options"]
         options = distributed.ScaleOptions(fetch=fetch, **given)
