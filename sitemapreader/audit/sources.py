@@ -50,6 +50,8 @@ _ROWS_AT_ONCE = 20_000
 _LIST_PIECE_BYTES = 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 _BEHIND_A_URL = b"<]\"' \t\r\n"
+_MOST_SEARCHED = 100
+"""URLs that are searched for one by one; for more, all URLs of the file are looked at."""
 _URL_TEXT = re.compile(rb"https?://[^<\]\"' \t\r\n]+", re.IGNORECASE)
 """The URLs that can be found in one pass over a file; few have a quote or a bracket."""
 
@@ -178,20 +180,23 @@ def _number_lines(path: Path, urls: Iterable[str]) -> dict[str, int]:
         return {}
     forms = {_encode_form(form): url for url in urls for form in (escape(url), url)}
     ends: dict[str, int] = {}
-    for match in _URL_TEXT.finditer(content):
-        if url := forms.get(match[0]):
-            ends.setdefault(url, match.end())
+    if len(forms) > _MOST_SEARCHED:
+        for match in _URL_TEXT.finditer(content):
+            if url := forms.pop(match[0], ""):
+                ends[url] = match.end()
+        forms = {
+            form: url for form, url in forms.items() if not _URL_TEXT.fullmatch(form)
+        }
     for form, url in forms.items():
-        if url not in ends and not _URL_TEXT.fullmatch(form):
-            ends[url] = _find_end(content, form)
+        if end := _find_end(content, form):
+            ends[url] = min(end, ends.get(url, end))
     lines: dict[str, int] = {}
     line = 1
     start = 0
     for url, end in sorted(ends.items(), key=itemgetter(1)):
-        if end:
-            line += content.count(b"\n", start, end)
-            start = end
-            lines[url] = line
+        line += content.count(b"\n", start, end)
+        start = end
+        lines[url] = line
     return lines
 
 

@@ -7,13 +7,18 @@
 -- meaning: Servers return the same page for both, so two URLs compete for it.
 -- advice: List the folder, and redirect its index file to it.
 -- source: https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls
-WITH index_file AS (
+-- Materialized: else DuckDB joins all URLs before it has seen that none is an index file.
+WITH index_file AS MATERIALIZED (
     SELECT loc, document, regexp_extract(
         key, '(?i)^(.*)/(?:index\.(?:[xs]?html?|php|aspx?|jsp|cfm)|default\.(?:html?|aspx?))$', 1
     ) AS folder
-    FROM url WHERE regexp_matches(path, '(?i)/(?:index|default)\.[a-z]+$')
+    FROM url WHERE (NOT is_simple OR contains(loc, '/index.') OR contains(loc, '/default.'))
+      AND regexp_matches(path, '(?i)/(?:index|default)\.[a-z]+$')
+), folder_url AS MATERIALIZED (
+    SELECT loc, document, unnest([folder, folder || '/']) AS key FROM index_file WHERE folder <> ''
+), listed AS (
+    SELECT loc, key FROM url WHERE key IN (SELECT key FROM folder_url)
 )
 SELECT f.loc AS url, min(u.loc) AS detail, f.document
-FROM index_file f JOIN url u ON rtrim(u.key, '/') = f.folder
-WHERE f.folder <> ''
+FROM folder_url f JOIN listed u ON u.key = f.key
 GROUP BY f.loc, f.document
