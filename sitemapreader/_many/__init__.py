@@ -1,4 +1,4 @@
-"""Many sites in one stream, by one fetcher: once, or in rounds without end."""
+"""Many sites in one stream, by one fetcher: once, or in endless rounds."""
 
 from __future__ import annotations
 
@@ -162,11 +162,11 @@ walk_many_sync = without_async(walk_many)
 
 # -- in rounds
 
-MOST_AN_HOUR = 3600
+MAX_PACE = 3600
 INITIAL = "initial"
 """Kind of the URLs of a site that is read for the first time."""
 _REQUESTS_A_PAGE = 3
-"""Requests for one page at most: a control page is requested before and after it."""
+"""Largest number of requests for one page: a control page is requested before and after it."""
 
 
 @answer_keywords(
@@ -236,31 +236,24 @@ def watch(
     its document is due again later. The request for the next entry acknowledges the earlier ones.
     Raises the errors of `walk_many`, and StateError if another run writes the state.
     """
-    for name, value, most in (
-        ("pace", pace, MOST_AN_HOUR),
+    for name, value, maximum in (
+        ("pace", pace, MAX_PACE),
         ("tick_seconds", tick_seconds, 24 * HOUR),
     ):
-        if not 0 < value <= most:
+        if not 0 < value <= maximum:
             raise ValueError(
-                f"`{name}` must be above 0 and at most {most:g}, got {value!r}"
+                f"`{name}` must be above 0 and at most {maximum:g}, got {value!r}"
             )
-    known = [*map(str, Change), INITIAL]
-    if isinstance(kinds, str) or not kinds or not {*kinds} <= {*known}:
-        if isinstance(kinds, str):
-            given = kinds
-        else:
-            given = ", ".join(map(str, kinds))
-        raise ValueError(f"`kinds` must be a list of {', '.join(known)}, got {given!r}")
-    named = _name_sites(sites)
-    wanted = frozenset(map(str, kinds))
+    checked_kinds = _check_kinds(kinds)
+    named_sites = _name_sites(sites)
     opened = open_state(state)
     config = make_config(
         PLACEHOLDER_SITE,
         state=opened,
         changes=Changes(
             opened,
-            unlisted=Change.UNLISTED in wanted,
-            gone=int(Change.GONE in wanted),
+            unlisted=Change.UNLISTED in checked_kinds,
+            gone=int(Change.GONE in checked_kinds),
             revisit=1,
         ),
         unique=True,
@@ -279,46 +272,64 @@ def watch(
         options=options,
     )
     return Watch(
-        named,
+        named_sites,
         config,
         opened,
         at_once=at_once,
         on_site=on_site,
         pace=pace,
         tick_seconds=tick_seconds,
-        kinds=wanted,
+        kinds=checked_kinds,
     )
 
 
 watch_sync = without_async(watch)
 
 
+def _check_kinds(kinds: Collection[str]) -> frozenset[str]:
+    """Return kinds of changes; raise ValueError for other texts."""
+    choices = [*map(str, Change), INITIAL]
+    names = frozenset(map(str, kinds))
+    if isinstance(kinds, str) or not names or not names.issubset(choices):
+        argument = kinds
+        if not isinstance(kinds, str):
+            argument = ", ".join(map(str, kinds))
+        raise ValueError(
+            f"`kinds` must be a list of {', '.join(choices)}, got {argument!r}"
+        )
+    return names
+
+
 def _name_sites(sites: Collection[str | SiteTask]) -> dict[str, str | SiteTask]:
-    """Return the sites by their names in the state; raise ValueError for anything else."""
+    """Return the sites by their names in the state; raise ValueError for other texts."""
     if isinstance(sites, str | bytes):
         raise TypeError(
             "sites must be a list: write watch([url], ...), not watch(url, ...)"
         )
-    named = {}
-    for given in sites:
+    named_sites = {}
+    for site in sites:
         try:
-            checked = check_task(given)
+            task = check_task(site)
         except InvalidSiteError as error:
             raise ValueError(
                 f"{str(error)!r} is neither an http(s) URL nor a host"
             ) from None
-        if isinstance(checked.fetcher, FileFetcher):
-            said = f"{checked.name} is a single file: name its site, or the folder that holds it"
-            raise ValueError(said)  # noqa: TRY004 (it is what the name stands for)
-        named[url_key(checked.url)] = given
-    if not named:
+        if isinstance(task.fetcher, FileFetcher):
+            raise ValueError(  # noqa: TRY004 (the name has the right type)
+                f"{task.name} is a single file: name its site, or the folder that holds it"
+            )
+        named_sites[url_key(task.url)] = site
+    if not named_sites:
         raise ValueError("no site was given: name one to watch")
-    return named
+    return named_sites
 
 
-_ENTRY_VIEW: View[SiteBatch, UrlEntry] = View(
-    lambda batches: (entry for batch in batches for entry in batch.rows)
-)
+def _iterate_entries(batches: list[SiteBatch]) -> Iterator[UrlEntry]:
+    for batch in batches:
+        yield from batch.rows
+
+
+_ENTRY_VIEW: View[SiteBatch, UrlEntry] = View(_iterate_entries)
 
 
 class RequestBudget:
@@ -366,8 +377,8 @@ class RequestBudget:
 class Watch(SiteRun):
     """The changes of sites as they are found; made by `watch`, entered once.
 
-    It is a run over many sites that makes its rounds without end. Iterate it for the entries; or
-    `batches` gives them by site.
+    It is a run over many sites with endless rounds. Iterate it for the entries, or iterate
+    `batches` to get them by site.
     """
 
     user = "watch"
@@ -389,7 +400,7 @@ class Watch(SiteRun):
             sites.values(), config, state, at_once=at_once, on_site=on_site
         )
         self._listeners.append(self._spend)
-        self._named = sites
+        self._named_sites = sites
         self._tick_seconds = tick_seconds
         self._kinds = kinds
         self._silent: set[str] = set()
@@ -408,30 +419,31 @@ class Watch(SiteRun):
         loop = asyncio.get_running_loop()
         while loop.time() < self._end:
             await self._make_round()
-            await asyncio.sleep(
-                min(self._tick_seconds, max(0.0, self._end - loop.time()))
-            )
+            seconds = max(0.0, self._end - loop.time())
+            await asyncio.sleep(min(self._tick_seconds, seconds))
 
     async def _make_round(self) -> None:
         """Walk over the sites that are due or unknown."""
         self._budget.earn(asks_pages=Change.GONE in self._kinds)
-        pages = UrlAllowance(most := self._budget.pages)
+        page_count = self._budget.pages
+        pages = UrlAllowance(page_count)
         self._config = attrs.evolve(self._config, gone=pages)
         schedule = self._schedule
-        await schedule.make_plan(self._budget.requests, self._named)
-        unread = await schedule.find_unread(self._named)
-        self._silent = {
-            check_task(self._named[name]).name
-            for name, was_read in unread.items()
-            if not was_read and INITIAL not in self._kinds
-        }
+        await schedule.make_plan(self._budget.requests, self._named_sites)
+        unread = await schedule.find_unread(self._named_sites)
+        self._silent = set()
+        if INITIAL not in self._kinds:
+            for name, was_read in unread.items():
+                if not was_read:
+                    self._silent.add(check_task(self._named_sites[name]).name)
         due = {**(schedule.plan or {}), **unread}
-        await self._walk_sites([self._named[name] for name in due])
-        self._budget.spend_pages(most - pages.left)
+        await self._walk_sites([self._named_sites[name] for name in due])
+        self._budget.spend_pages(page_count - pages.left)
 
     def _choose(self, site: str, rows: Rows) -> Rows:
-        wanted = [] if site in self._silent else rows
-        return [entry for entry in wanted if str(entry.change) in self._kinds]
+        if site in self._silent:
+            return []
+        return [entry for entry in rows if str(entry.change) in self._kinds]
 
     def _spend(self, outcome: SiteOutcome) -> None:
         self._budget.spend(outcome.requests)

@@ -1,4 +1,4 @@
-"""SitePlaces: how many sites are walked at once, one of each registrable domain."""
+"""SitePlaces: limits the sites that are walked at once, to one of each registrable domain."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sitemapreader._many.sources import SiteTask
 
-_MOST_PARKED = 100_000
-"""Sites that may wait for another one of their domain, before the list is read no further: 10 MB of
-names. Sites of other domains behind them would have to wait as well."""
+_MAX_PARKED = 100_000
+"""Sites that may wait for another one of their domain (10 MB of names). Above it, the list is not
+read further, so later sites of other domains wait as well."""
 
 
 class SitePlaces:
@@ -22,12 +22,12 @@ class SitePlaces:
         self._free = asyncio.Semaphore(number)
         self._parked: dict[str, deque[str | SiteTask]] = {}
         """Domain of a site that is walked -> the sites that wait for it."""
-        self._parking = asyncio.Semaphore(_MOST_PARKED)
+        self._parking = asyncio.Semaphore(_MAX_PARKED)
 
-    async def take(self, domain: str, given: str | SiteTask) -> bool:
+    async def take(self, domain: str, site: str | SiteTask) -> bool:
         """Take a place for a site; if its domain has one, let it wait there, and return False."""
         if domain in self._parked:
-            self._parked[domain].append(given)
+            self._parked[domain].append(site)
             await self._parking.acquire()
             return False
         await self._free.acquire()

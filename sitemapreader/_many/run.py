@@ -56,21 +56,21 @@ if TYPE_CHECKING:
     from sitemapreader.changes import State
 
 OnSite: TypeAlias = "Callable[[SiteOutcome], object]"
-"""Called with the outcome of each site when it is known."""
+"""Function that gets the outcome of each site when it is known."""
 Watcher: TypeAlias = "Callable[[SiteWalk, SiteOutcome], Awaitable[None]]"
-"""Awaited with each site that has come to its end by itself: the shell, for its messages."""
+"""Function that is awaited with each site that has reached its end; the shell writes messages."""
 
 SITES_AT_ONCE = 64
 """Sites that are read at the same time, by default."""
 PLACEHOLDER_SITE = "https://localhost/"
-"""Arguments need a site to be checked; each visit replaces it."""
-_LEAST_BUFFERED = 256
-"""Events of one site that wait for the consumer, where many sites share the memory."""
+"""A site for the check of arguments; each walk replaces it."""
+_MIN_BUFFERED_EVENTS = 256
+"""Events of one site that wait for the consumer, if many sites share the memory."""
 _KEEPALIVE_SECONDS = 1.0
 """Time that an idle connection is kept, because 150 sites a second would leave 2,000 connections
 open for the usual 15 seconds."""
-_MOST_SEEN = 10_000_000
-"""Names of sites that are remembered, in up to 90 MB; behind them, a site may come again."""
+_MAX_SEEN = 10_000_000
+"""Names of sites that are remembered, in up to 90 MB; above it, a site may be read again."""
 
 
 @attrs.define(eq=False)
@@ -97,7 +97,7 @@ class SiteWalk:
     walk: Walk | None = None
     """Walk over the site; `None` if it is not a URL."""
     fault: str = ""
-    """Why the file cannot be read, or the bug that ended the walk."""
+    """The reason why the file cannot be read, or the bug that ended the walk."""
     is_broken: bool = False
     """True if a bug has ended the walk."""
     sitemaps: dict[str, SitemapEntry] = attrs.field(factory=dict)
@@ -118,18 +118,12 @@ class SiteWalk:
         outcome = attrs.evolve(report.outcome, site=self.name)
         if self.is_broken:
             return attrs.evolve(outcome, status=SiteStatus.ERROR, reason=self.fault)
-        if self.children or self.fault:
-            has_urls = outcome.entries or any(
-                document.listed for document in report.documents
-            )
-            if has_urls:
-                status = SiteStatus.PARTIAL
-            else:
-                status = SiteStatus.FAILED
-            return attrs.evolve(
-                outcome, status=status, reason=outcome.reason or NOT_READ
-            )
-        return outcome
+        if not (self.children or self.fault):
+            return outcome
+        status = SiteStatus.FAILED
+        if outcome.entries or any(document.listed for document in report.documents):
+            status = SiteStatus.PARTIAL
+        return attrs.evolve(outcome, status=status, reason=outcome.reason or NOT_READ)
 
 
 def _pair(batches: list[SiteBatch]) -> list[tuple[str, Rows]]:
@@ -152,15 +146,15 @@ class SiteRun(TaskStream[SiteBatch]):
     With `async with`, its loops are `async for`. With `with`, they are `for`, and the walks run in
     a thread.
 
-    `batches` gives the entries as they come, each list with the site that it belongs to. Those of
-    several sites come interleaved. Leaving the context, early or not, ends all tasks.
+    `batches` yields the entries as they are read, each list with its site. Entries of several sites
+    come interleaved. Leaving the context, early or not, ends all tasks.
 
     Attributes:
         outcomes: one for each site that was begun, in the order in which they ended; complete when
             the context is left. With `on_site`, which gets them, and once a report is written, they
-            are not kept: a list of sites may have no end.
-        repeated: how many sites were named before, and not read again.
-        is_cut: whether `max_time` was over before all sites were begun.
+            are not kept, because a list of sites may be endless.
+        repeated: the number of sites that were named again, and not read again.
+        is_cut: True if `max_time` was over before all sites were begun.
         running: the sites that are walked now.
     """
 
@@ -235,7 +229,7 @@ class SiteRun(TaskStream[SiteBatch]):
         self._listeners.append(on_site)
 
     async def _acknowledge(self) -> None:
-        if self._is_heard:  # they were given to whoever listens
+        if self._is_heard:  # the listeners have got them
             self.outcomes.clear()
         if self.reader.last is not None:
             self.reader.last.handled.set()
@@ -261,16 +255,16 @@ class SiteRun(TaskStream[SiteBatch]):
         )
         async with borrowed as fetcher:
             self._config = attrs.evolve(config, fetcher=fetcher)
-            if config.limits.max_time is not None:
-                self._end = (
-                    asyncio.get_running_loop().time()
-                    + config.limits.max_time.total_seconds()
-                )
+            max_time = config.limits.max_time
+            if max_time is not None:
+                now = asyncio.get_running_loop().time()
+                self._end = now + max_time.total_seconds()
             await self._walk_all()
 
     async def _walk_all(self) -> None:
         """Walk over all sites, or over the due ones."""
-        if isinstance(revisit := self._config.revisit, int):
+        revisit = self._config.revisit
+        if isinstance(revisit, int):
             await self._schedule.make_plan(revisit, list_names(self._sites))
         await self._walk_sites(self._sites)
 
@@ -282,35 +276,35 @@ class SiteRun(TaskStream[SiteBatch]):
         ):
             try:
                 async with asyncio.timeout_at(self._end) as timeout:
-                    async for given in listed:
-                        domain = await find_domain(check_task(given))
-                        if await self._places.take(domain, given):
-                            tasks.create_task(
-                                contain(self._visit_domain, domain, given)
-                            )
+                    async for site in listed:
+                        domain = await find_domain(check_task(site))
+                        if await self._places.take(domain, site):
+                            work = contain(self._walk_domain, domain, site)
+                            tasks.create_task(work)
             except TimeoutError:
                 if not timeout.expired():
                     raise
                 self.is_cut = True
 
     async def _list_sites(self, sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
-        """Yield each site once, as given; record an outcome for anything that is not a URL."""
+        """Yield each site once, as it was named; record an outcome for other texts than URLs."""
         seen = SeenKeys()
         number = 0
-        async for given in iterate_sites(sites):
+        async for site in iterate_sites(sites):
             if self._has_enough():
                 return
             try:
-                task = check_task(given)
+                task = check_task(site)
             except InvalidSiteError as error:
                 await self._end_site(SiteWalk(str(error)))
                 continue
-            if number == _MOST_SEEN:
+            if number == _MAX_SEEN:
                 seen = SeenKeys()
                 number = 0
             if seen.add(task.key):
                 number += 1
-                yield given  # a hundred thousand may wait for their domain: no more than a name
+                # only the name, because a hundred thousand may wait for their domain
+                yield site
             else:
                 self.repeated += 1
 
@@ -319,32 +313,31 @@ class SiteRun(TaskStream[SiteBatch]):
         urls = self._config.max_urls
         return isinstance(urls, UrlAllowance) and not urls.left
 
-    async def _visit_domain(self, domain: str, given: str | SiteTask) -> None:
-        """Walk over a site that has a place, then over the ones that wait for it."""
-        following: str | SiteTask | None = given
-        while following is not None:
-            await self._visit(following)
+    async def _walk_domain(self, domain: str, first: str | SiteTask) -> None:
+        """Walk over a site that has a place, then over the waiting ones of its domain."""
+        site: str | SiteTask | None = first
+        while site is not None:
+            await self._walk_site(site)
             if self._has_enough():
                 self._places.leave(domain)
                 return
-            following = await self._places.take_next(domain)
+            site = await self._places.take_next(domain)
 
-    async def _visit(self, given: str | SiteTask) -> None:
-        """Walk over a site, and record its outcome whatever happens; then free its place."""
-        task = check_task(given)
+    async def _walk_site(self, named_site: str | SiteTask) -> None:
+        """Walk over a site, and record its outcome in any case; then free its place."""
+        task = check_task(named_site)
+        site = SiteWalk(task.name, task.url)
         if isinstance(task.fetcher, FileFetcher):
-            file = task.fetcher
-        else:
-            file = None
-        site = SiteWalk(task.name, task.url, file)
+            site.file = task.fetcher
         name = url_key(task.url)
         due = await self._schedule.find_due(name)
         if due is not None and not due:
             self._places.free()
             turn = await self._schedule.find_turn(name)
-            self._record(
-                SiteOutcome(task.name, SiteStatus.UNCHANGED, NOT_DUE, changed=0, **turn)
+            outcome = SiteOutcome(
+                task.name, SiteStatus.UNCHANGED, NOT_DUE, changed=0, **turn
             )
+            self._record(outcome)
             return
         self.running.add(site)
         try:
@@ -361,28 +354,28 @@ class SiteRun(TaskStream[SiteBatch]):
     async def _read_site(
         self, task: CheckedTask, site: SiteWalk, due: frozenset[str] | None
     ) -> None:
-        """Walk over a site, and note the fault that ended that."""
+        """Walk over a site, and note the fault that ended the walk."""
         limits = self._config.limits
         if not task.is_local:
             limits = shorten(limits, limits.site_seconds)
         limits = shorten(limits, self._end - asyncio.get_running_loop().time())
         config = task.aim(self._config, due, limits)
-        share = max(_LEAST_BUFFERED, BUFFERED_EVENTS // self._places.number)
+        share = max(_MIN_BUFFERED_EVENTS, BUFFERED_EVENTS // self._places.number)
         site.walk = Walk(config, buffered=share)
         try:
             await self._pass_on(site, site.walk)
-        except StateError:  # of the disk or the file: nothing more can be remembered
+        except StateError:  # the state cannot be written any more
             raise
         except UnreadableError as error:
             site.fault = str(error)
-        except Exception as error:  # a bug in reading one site must not cost the others
+        except Exception as error:  # a bug in reading one site must not end the others
             # Its traceback is logged, and the outcome of the site names it.
             LOGGER.exception("a bug ended the walk over %s", task.name)
             site.fault = type(error).__name__
             site.is_broken = True
 
     async def _pass_on(self, site: SiteWalk, walked: Walk) -> None:
-        """Hand over the entries of a walk; with a state, wait until each batch is handled."""
+        """Pass on the entries of a walk; with a state, wait until each batch is handled."""
         async with walked as entries:
             if not self._config.reads:
                 async for event in entries.events():
@@ -398,7 +391,7 @@ class SiteRun(TaskStream[SiteBatch]):
                     await batch.handled.wait()
 
     def _choose(self, _: str, rows: Rows) -> Rows:
-        """Return which entries of a site are delivered: all that its walk delivers."""
+        """Return the entries of a site to deliver: all of them."""
         return rows
 
     async def _end_site(self, site: SiteWalk, **turn: Any) -> None:
@@ -416,5 +409,5 @@ class SiteRun(TaskStream[SiteBatch]):
 
     @property
     def _is_heard(self) -> bool:
-        """True if somebody gets the outcomes as they come."""
+        """True if a listener gets the outcomes when they are known."""
         return bool(self._listeners) or self._watcher is not None

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from urllib.parse import quote
 
 import attrs
@@ -62,11 +62,11 @@ class SiteTask:
 
     Attributes:
         url: its URL, or the name of its host: then https is assumed.
-        kind: whether the URL is a "site" or a "sitemap"; with "auto" its content shows that.
-        trusted: whether you trust this site, as in `walk`; `None` leaves it to `walk_many`.
-        fetcher: opens the URLs of this site; `None` for that of the run. Folders and files are read
-            one after another, in their order.
-        name: what it is called in outcomes; "" for its URL.
+        kind: "site" or "sitemap", for the URL; with "auto" its content decides.
+        trusted: True if you trust this site, as in `walk`; `None` leaves it to `walk_many`.
+        fetcher: object that opens the URLs of this site; `None` for that of the run. Folders and
+            files are read one after another, in their order.
+        name: its name in outcomes; "" for its URL.
     """
 
     url: str
@@ -109,12 +109,12 @@ def find_source(
 
 @attrs.frozen
 class CheckedTask(SiteTask):
-    """A task whose URL can be requested, and stands without a login; it has a name."""
+    """A task with a name, and a URL that can be requested, without its login."""
 
     key: str = ""
-    """Key that all spellings of the URL share, or the name that was given."""
+    """Key that all spellings of the URL share, or the name of the task."""
     login: str = ""
-    """The URL with its login, where it has one."""
+    """The URL with its login, if it has one."""
 
     @property
     def is_local(self) -> bool:
@@ -125,55 +125,67 @@ class CheckedTask(SiteTask):
         self, config: WalkConfig, due: frozenset[str] | None, limits: Limits
     ) -> WalkConfig:
         """Return the arguments of a run for one of its sites; `due` has the URLs to request."""
-        is_sitemap = self.kind == "sitemap"
-        config = attrs.evolve(
-            config,
-            search=attrs.evolve(
-                config.search,
-                site=None if is_sitemap else self.url,
-                is_page=self.kind == "site",
-            ),
-            sitemaps=(self.url,) if is_sitemap else (),
-            trusted=config.trusted if self.trusted is None else self.trusted,
-            logins=(self.login,) if self.login else (),
-            revisit=config.revisit if due is None else due,
-            fetcher=self.fetcher or config.fetcher,
-            limits=limits,
-        )
-        if not isinstance(self.fetcher, FileFetcher):
-            return config
-        return attrs.evolve(  # nothing besides the file can be fetched
-            config,
-            base_url=self.fetcher.base_url,
-            follow=Follow(lambda _: False),
-            state=None,  # it would have to know one file from another, and each reading is complete
-            changes=False,
-            unlisted=False,
-            gone=0,
-            revisit=None,
-        )
+        site = None if self.kind == "sitemap" else self.url
+        is_page = self.kind == "site"
+        arguments: dict[str, Any] = {
+            "search": attrs.evolve(config.search, site=site, is_page=is_page),
+            "fetcher": self.fetcher or config.fetcher,
+            "limits": limits,
+        }
+        if site is None:
+            arguments["sitemaps"] = (self.url,)
+        if self.trusted is not None:
+            arguments["trusted"] = self.trusted
+        if self.login:
+            arguments["logins"] = (self.login,)
+        if due is not None:
+            arguments["revisit"] = due
+        if isinstance(self.fetcher, FileFetcher):
+            # Only the file itself can be fetched. A state cannot distinguish files, and each
+            # reading is complete.
+            arguments |= {
+                "base_url": self.fetcher.base_url,
+                "follow": Follow(lambda _: False),
+                "state": None,
+                "changes": False,
+                "unlisted": False,
+                "gone": 0,
+                "revisit": None,
+            }
+        return attrs.evolve(config, **arguments)
 
 
-def check_task(given: object) -> CheckedTask:
-    """Return the task of a URL, host or SiteTask; else raise InvalidSiteError."""
-    if isinstance(given, SiteTask):
-        task = given
+def check_task(site: object) -> CheckedTask:
+    """Return the task of a URL, host or SiteTask; raise InvalidSiteError for other texts."""
+    if isinstance(site, SiteTask):
+        task = site
     else:
-        task = SiteTask(str(given))
+        task = SiteTask(str(site))
     text = trim(task.url)
-    url = text if "://" in text else f"https://{text}"
-    url = name_as_site(url) if has_web_scheme(url) else url
-    parsed = parse_url(url) if has_web_scheme(url) else None
-    if parsed is None or ("://" not in text and not _looks_like_host(parsed)):
+    has_scheme = "://" in text
+    url = text
+    if not has_scheme:
+        url = f"https://{text}"
+    if not has_web_scheme(url):
         raise InvalidSiteError(hide_login(text))
-    if parsed.raw_user is None and parsed.raw_password is None:
-        login = ""
-    else:
+    url = name_as_site(url)
+    parsed = parse_url(url)
+    if parsed is None or not (has_scheme or _looks_like_host(parsed)):
+        raise InvalidSiteError(hide_login(text))
+    login = ""
+    if parsed.raw_user is not None or parsed.raw_password is not None:
         login = url
-    url = remove_login(url) if login else url
-    name = task.name or (hide_login(text) if login else text)
-    key = task.name or url_key(url)
-    return CheckedTask(url, task.kind, task.trusted, task.fetcher, name, key, login)
+        url = remove_login(url)
+        text = hide_login(text)
+    return CheckedTask(
+        url,
+        task.kind,
+        task.trusted,
+        task.fetcher,
+        name=task.name or text,
+        key=task.name or url_key(url),
+        login=login,
+    )
 
 
 def _looks_like_host(parsed: URL) -> bool:
@@ -188,9 +200,11 @@ def _looks_like_host(parsed: URL) -> bool:
 
 def hide_login(text: str) -> str:
     """Remove user and password from a text that may not be a URL."""
-    scheme, slashes, rest = text.rpartition("://")
-    userinfo, _, bare = rest.rpartition("@")
-    return show_url(scheme + slashes + bare if slashes or ":" in userinfo else text)
+    scheme, slashes, location = text.rpartition("://")
+    userinfo, _, address = location.rpartition("@")
+    if slashes or ":" in userinfo:
+        text = f"{scheme}{slashes}{address}"
+    return show_url(text)
 
 
 async def find_domain(task: CheckedTask) -> str:
@@ -205,7 +219,7 @@ async def find_domain(task: CheckedTask) -> str:
 # -- many of them
 
 Sites: TypeAlias = "Iterable[str | SiteTask] | AsyncIterable[str | SiteTask]"
-"""URLs, hosts or tasks; read as there is work, and never held as a whole."""
+"""URLs, hosts or tasks; read only as fast as they are walked, and never as a whole."""
 
 
 def list_names(sites: Sites) -> list[str] | None:
@@ -213,9 +227,9 @@ def list_names(sites: Sites) -> list[str] | None:
     if not isinstance(sites, Collection):
         return None
     names = []
-    for given in sites:
+    for site in sites:
         with suppress(InvalidSiteError):
-            names.append(url_key(check_task(given).url))
+            names.append(url_key(check_task(site).url))
     return names
 
 
@@ -228,10 +242,10 @@ async def iterate_sites(sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
         for site in sites:
             await asyncio.sleep(0)
             yield site
-    else:  # it may wait for the next one, as for a line of a pipe or a row of a database
+    else:  # the next one may need a wait, such as for a line of a pipe or a row of a database
         source = iter(sites)
-        while found := await run_in_daemon(lambda: list(islice(source, 1))):
-            yield found[0]
+        while batch := await run_in_daemon(lambda: list(islice(source, 1))):
+            yield batch[0]
 
 
 # -- files
@@ -263,7 +277,7 @@ async def open_pieces(path: str) -> AsyncIterator[AsyncGenerator[bytes, None]]:
         if path == STANDARD_INPUT:
             descriptor = sys.stdin.fileno()
         else:
-            # A named pipe waits for its writer: in a thread, so that a signal ends the program.
+            # Opening a named pipe waits for its writer. In a thread, a signal can end the program.
             flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
             descriptor = await run_in_daemon(partial(os.open, path, flags))
     except OSError as error:
@@ -280,8 +294,8 @@ async def _read_pieces(path: str, descriptor: int) -> AsyncGenerator[bytes, None
     read = partial(os.read, descriptor, _SOURCES_PIECE_BYTES)
     while True:
         try:
-            # A pipe may deliver nothing for an hour, so it is read in a thread; and not from
-            # `sys.stdin`, whose lock the interpreter would wait for at exit.
+            # A pipe may deliver nothing for an hour, so it is read in a thread, and not through
+            # `sys.stdin`, because the interpreter would wait for its lock at exit.
             if is_file:
                 piece = read()
             else:
@@ -299,9 +313,9 @@ class FileFetcher:
     """Serve one file, or standard input, and nothing else.
 
     Attributes:
-        name: of the file in messages.
-        url: at which it is served.
-        base_url: of the URLs in it; "" if nobody knows.
+        name: name of the file in messages.
+        url: URL at which the file is served.
+        base_url: base of the URLs in the file; "" if it is not known.
     """
 
     is_local = True
