@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sitemapreader._types.errors import name_extra
 from sitemapreader.audit.compare import compare_audits
-from sitemapreader.audit.models import AuditOptions
+from sitemapreader.audit.models import AuditOptions, RuleSettings
 from sitemapreader.audit.values import Difference, Facts, Finding, Rate, Trend
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ __all__ = [
     "Facts",
     "Finding",
     "Rate",
+    "RuleSettings",
     "Trend",
     "audit",
     "audit_sync",

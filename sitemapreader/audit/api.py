@@ -27,6 +27,7 @@ from sitemapreader.audit.models import (
     TALLIES,
     AuditInputError,
     AuditOptions,
+    RuleSettings,
 )
 from sitemapreader.audit.result import Audit, mark_new, read_baseline
 from sitemapreader.audit.rules import RulePlan, plan_rules
@@ -48,11 +49,10 @@ from sitemapreader.fetch import FolderFetcher
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from sitemapreader import Document, Follow, Report, Search, SitemapEntry, SiteTask
-    from sitemapreader._types.issues import Severity
     from sitemapreader.fetch import Fetcher
     from sitemapreader.pages import PageVisit
 
@@ -213,23 +213,23 @@ _ANSWERS = {
         (*_HIDING, "sitemaps", "max_urls", "sample", "language"),
         "nothing, because an audit judges all URLs",
     ),
+    "severities": "rules=RuleSettings(severities=...)",
+    "is_sitemap": 'the source as SiteTask(url, "sitemap"), or "site"',
 }
 
 
 @answer_keywords(_ANSWERS)
 async def audit(
-    source: str | Path,
+    source: str | Path | SiteTask,
     *,
     urls: Known | None = None,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
-    severities: Mapping[str, Severity] | None = None,
     figures: AuditOptions = AuditOptions(),  # noqa: B008 (a frozen value)
-    rules: str | os.PathLike[str] | None = None,
+    rules: str | os.PathLike[str] | RuleSettings | None = None,
     baseline: str | os.PathLike[str] | None = None,
     database: str | os.PathLike[str] | None = None,
     base_url: str | None = None,
-    is_sitemap: bool | None = None,
     pages: int | Literal["all"] | None = None,
     was: Known | None = None,
     since_audit: str | os.PathLike[str] | None = None,
@@ -253,20 +253,19 @@ async def audit(
     ```
 
     Args:
-        source: URL of a site or of a sitemap, or path of a folder or file.
+        source: URL of a site or of a sitemap, or path of a folder or file. With a `SiteTask`, its
+            kind says if a URL is that of a site or of a sitemap; else its content shows that.
         urls: known URLs to compare with: the name of a file (text, CSV, TSV, JSON lines or
             Parquet), or the URLs.
         select: codes, categories or prefixes (`url-*`) of the rules to run; all by default.
         ignore: the same, not to run; it wins.
-        severities: code of a rule -> another severity.
         figures: the figures of the rules, robots and time included.
-        rules: folder with rules of your own, files of SQL.
+        rules: folder with rules of your own, files of SQL; or `RuleSettings`, which may change
+            severities as well.
         baseline: file of known hits; findings then say how many are new.
         database: file of the DuckDB database, which is kept; one of an earlier audit is replaced.
             By default it is a temporary one.
         base_url: URL at which a folder or file would be served.
-        is_sitemap: whether `source` is the URL of a sitemap (True) or of a site (False); by default
-            its content tells.
         pages: how many listed pages are visited, or "all" of them: what do they answer? By default
             none of a site, and all of a built folder (0: none), where nothing is requested.
         was: the old site, whose URLs are to lead to the new one: a list as for `urls`, or a URL,
@@ -299,8 +298,10 @@ async def audit(
         )
     begin = monotonic()
     begun = datetime.now(UTC)
-    plan = plan_rules(rules, select, ignore, severities or {}, figures)
-    found = find_audit_source(source, base_url, is_sitemap=is_sitemap)
+    if not isinstance(rules, RuleSettings):
+        rules = RuleSettings(folder=rules)
+    plan = plan_rules(rules.folder, select, ignore, rules.severities, figures)
+    found = find_audit_source(source, base_url)
     old = None if was is None else find_old(was)
     if baseline is None:
         before = None

@@ -18,7 +18,7 @@ from sitemapreader.audit.values import SCHEMA, Rate, Rule
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 T = TypeVar("T")
 
@@ -221,6 +221,20 @@ def _to_tuple(words: Iterable[str]) -> tuple[str, ...]:
     if not all(isinstance(word, str) for word in words):
         raise TypeError(f"write a list of words, not {words!r}")
     return words
+
+
+@attrs.frozen(kw_only=True)
+class RuleSettings:
+    """Rules of your own, and other severities: the argument `rules` of an audit.
+
+    Attributes:
+        folder: folder with rules of your own, files of SQL. `rules=folder` is short for
+            `rules=RuleSettings(folder=folder)`.
+        severities: code of a rule -> another severity.
+    """
+
+    folder: str | os.PathLike[str] | None = None
+    severities: Mapping[str, Severity] = attrs.field(factory=dict)
 
 
 @attrs.frozen(kw_only=True)

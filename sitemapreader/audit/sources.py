@@ -57,22 +57,17 @@ _URL_TEXT = re.compile(rb"https?://[^<\]\"' \t\r\n]+", re.IGNORECASE)
 
 
 def find_audit_source(
-    source: str | Path, base_url: str | None = None, *, is_sitemap: bool | None = None
+    source: str | Path | SiteTask, base_url: str | None = None
 ) -> SiteTask:
-    """Return how to read a URL, folder or file; raise AuditInputError.
-
-    `is_sitemap` is whether a URL is that of a sitemap or of a site, where that is known.
-    """
-    text = str(source)
-    if isinstance(source, str) and has_web_scheme(text):
+    """Return how to read a URL, folder or file; raise AuditInputError."""
+    task = source if isinstance(source, SiteTask) else SiteTask(str(source))
+    text = task.url
+    if not isinstance(source, Path) and has_web_scheme(text):
         if parse_url(text) is None:
             raise AuditInputError(
                 f"{show_url(text)!r} is not a URL that can be requested"
             )
-        name = show_url(text)
-        if is_sitemap is None:
-            return SiteTask(text, name=name)
-        return SiteTask(text, "sitemap" if is_sitemap else "site", name=name)
+        return SiteTask(text, task.kind, name=show_url(text))
     path = Path(path_of(text))
     if path.is_dir():
         folder = FolderFetcher(path, base_url or PageFolder(path).find_base_url())

@@ -17,7 +17,7 @@ import pytest
 
 from sitemapreader import FetchOptions, IssueCode, Limits, Severity
 from sitemapreader._types.errors import FetchError
-from sitemapreader.audit import Audit, AuditOptions, audit, audit_sync
+from sitemapreader.audit import Audit, AuditOptions, RuleSettings, audit, audit_sync
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.audit.sources import load_known
@@ -90,7 +90,9 @@ def test_an_unknown_code_names_the_nearest(folder: Path) -> None:
     with pytest.raises(AuditInputError, match="did you mean url-fragment"):
         audit_sync(folder, select=["url-fragmnt"])
     with pytest.raises(AuditInputError, match="did you mean url-fragment"):
-        audit_sync(folder, severities={"url-fragmet": Severity.INFO})
+        audit_sync(
+            folder, rules=RuleSettings(severities={"url-fragmet": Severity.INFO})
+        )
     hiding: Any = {"unique": True}
     with pytest.raises(TypeError, match="nothing, because an audit judges all URLs"):
         audit_sync(folder, **hiding)
@@ -100,10 +102,8 @@ def test_an_unknown_code_names_the_nearest(folder: Path) -> None:
 
 def test_settings_change_a_severity(folder: Path) -> None:
     """The severity of a code is that of the settings; the gravest finding stands first."""
-    graver = {"url-uppercase": Severity.ERROR}
-    with audit_sync(
-        folder, select=["urls"], severities=graver, figures=FIGURES
-    ) as result:
+    graver = RuleSettings(severities={"url-uppercase": Severity.ERROR})
+    with audit_sync(folder, select=["urls"], rules=graver, figures=FIGURES) as result:
         assert [(f.rule.code, f.severity) for f in result.findings] == [
             ("url-uppercase", "error"),
             ("url-fragment", "warning"),

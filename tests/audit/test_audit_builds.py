@@ -8,6 +8,7 @@ import attrs
 import pytest
 from aiohttp import web
 
+from sitemapreader import SiteTask
 from sitemapreader.audit import audit, audit_sync
 from tests.audit.page_audits import (
     FIGURES,
@@ -355,7 +356,7 @@ async def test_a_site_without_robots_txt_is_told_the_truth(
             said = reasons(result)
         assert said["robots-no-sitemap-line"] == said["robots-sitemap-broken"] == reason
         given = f"{server.base}{path}sitemap.xml"
-        with await audit(given, is_sitemap=True, options=OPTIONS) as result:
+        with await audit(SiteTask(given, "sitemap"), options=OPTIONS) as result:
             assert "a sitemap was given" in reasons(result)["robots-no-sitemap-line"]
 
 

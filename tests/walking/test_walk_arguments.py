@@ -21,7 +21,7 @@ from sitemapreader import (
     walk_sync,
     watch,
 )
-from sitemapreader.audit import audit
+from sitemapreader.audit import audit, audit_sync
 from sitemapreader.fetch import HttpFetcher
 from sitemapreader.presence import why_sync
 from sitemapreader.tables import read_batches, to_dataframe
@@ -56,7 +56,7 @@ def test_signatures_are_explicit_and_short(function: Callable[..., Any]) -> None
     parameters = inspect.signature(function).parameters
     kinds = {each.kind for each in parameters.values()}
     assert not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
-    assert len(parameters) <= (22 if function is audit else 20)
+    assert len(parameters) <= 20
 
 
 @pytest.mark.parametrize(
@@ -102,6 +102,8 @@ OLD: list[tuple[Callable[..., Any], str, str]] = [
     (watch, "gone", "kinds=..., of the changes"),
     (watch, "revisit", "pace=..., the requests an hour"),
     (discover_sync, "probe", "search=Search(probe=...)"),
+    (audit_sync, "severities", "rules=RuleSettings(severities=...)"),
+    (audit_sync, "is_sitemap", 'the source as SiteTask(url, "sitemap"), or "site"'),
     (newest_sync, "hosts", "follow=Follow(hosts=...)"),
     (why_sync, "respect_robots", "options=FetchOptions(respect_robots=...)"),
     (to_dataframe, "since", "the walk as the source: walk_sync(site, since=...)"),

@@ -36,6 +36,7 @@ from sitemapreader._cli.settings import check_names
 from sitemapreader._many.sources import (
     STANDARD_INPUT,
     InvalidSiteError,
+    SiteTask,
     UnreadableError,
     check_task,
     open_pieces,
@@ -43,7 +44,7 @@ from sitemapreader._many.sources import (
 from sitemapreader._types.issues import Severity
 from sitemapreader._types.urls import path_of
 from sitemapreader.audit.compare import compare_audits, format_differences
-from sitemapreader.audit.models import AuditInputError, AuditOptions
+from sitemapreader.audit.models import AuditInputError, AuditOptions, RuleSettings
 from sitemapreader.audit.report import (
     find_audit_format,
     find_hits_suffix,
@@ -189,7 +190,6 @@ class _AuditCommand:
             **make_keywords(arguments),
             "on_document": self._count_document,
             "on_page": self._count_page,
-            "severities": severities,
             "figures": AuditOptions(
                 **chosen_figures
                 | {name: each for name, each in figures.items() if each}
@@ -197,14 +197,15 @@ class _AuditCommand:
             "select": arguments.select or (),
             "ignore": arguments.ignore or (),
             **{name: getattr(arguments, name) for name in names},
+            "rules": RuleSettings(folder=arguments.rules, severities=severities),
         }
         self._source = self._find_source()
 
     def _has_folder(self) -> bool:
         return Path(path_of(self._arguments.source)).is_dir()
 
-    def _find_source(self) -> str | Path:
-        """Return the URL or path."""
+    def _find_source(self) -> SiteTask | Path:
+        """Return the URL with its kind, or the path."""
         text = self._arguments.source
         path = Path(path_of(text))
         if text == STANDARD_INPUT or path.exists():
@@ -215,9 +216,7 @@ class _AuditCommand:
             checked = check_task(text)
         except InvalidSiteError as error:
             raise UsageError(f"{str(error)!r} {NO_SOURCE}") from None
-        if self._arguments.kind:
-            self._passed["is_sitemap"] = self._arguments.kind == "sitemap"
-        return checked.login or checked.url
+        return SiteTask(checked.login or checked.url, self._arguments.kind or "auto")
 
     async def run(self) -> int:
         """Audit, write, and return the exit code."""
