@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from sitemapreader._identity import Identity
     from sitemapreader._types.models import SitemapEntry
+    from sitemapreader.changes import State
     from sitemapreader.output.counts import UrlCounts
     from sitemapreader.output.sink import Output
 
@@ -85,11 +86,13 @@ def _make_state(given: dict[str, Any]) -> Path | Changes:
     """Return the state, or the changes since it."""
     if not given.get("changes"):
         return Path(given["state"])
-    from sitemapreader.changes import State  # noqa: PLC0415 (few runs have one)
+    state: str | State = given["state"]
+    if patience := _pick(given, ("confirm_after",)):
+        from sitemapreader.changes import State  # noqa: PLC0415 (few runs have one)
 
-    own = _pick(given, ("confirm_after",))
+        state = State(given["state"], **patience)
     return Changes(
-        State(given["state"], **own),
+        state,
         unlisted=given.get("unlisted", False),
         gone=_MOST_PAGES if given.get("gone") else 0,
         revisit=given.get("revisit"),

@@ -268,8 +268,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--revisit", "urls", "with --changes: fetch only N of the known sitemaps, those "
                "where "
                "changes have probably waited longest", **_COUNTED),
-        Option("--confirm-after", "urls scale", "report a URL as unlisted when readings this far "
-               "apart lack it, such as 12h (default: 23h, so run again a day later; 0: at once)",
+        Option("--confirm-after", "urls scale", "report a URL as unlisted when readings TIME apart "
+               "lack it, such as 12h (default: 23h, so run again a day later; 0: at once)",
                metavar="TIME", type=parse_patience),
         Option("--revisit", "scale", "fetch only N of the known sitemaps, those where changes "
                "have probably waited longest", "revisit_all", **_COUNTED),

@@ -45,6 +45,7 @@ TYPED: dict[Any, tuple[str, object]] = {
         datetime(2026, 1, 31, 23, 59, 59, 999_999, UTC),
     ),
     types.parse_duration: ("8h", timedelta(hours=8)),
+    types.parse_patience: ("12h", timedelta(hours=12)),
     types.parse_pattern: ("a+", re.compile("a+")),
     types.parse_whole_number: ("3", 3),
     types.parse_depth: ("3", 3),
