@@ -306,7 +306,7 @@ def check(generator: Generator, cache: Path) -> Result:
         with open_server(generator, workshop, folder) as origin:
             host = {generator.base.removesuffix(urlsplit(generator.base).path): origin}
             if generator.serve:
-                judge_walk(result, pages, map_hosts=host)
+                judge_walk(result, pages, options=FetchOptions(map_hosts=host))
             else:
                 fetcher = FolderFetcher(folder, generator.base)
                 judge_walk(result, pages, fetcher=fetcher)

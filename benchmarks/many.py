@@ -111,9 +111,11 @@ def run_with_state(count: int, port: int) -> tuple[Counter[str], Counter[str]]:
 
 
 def run_with_changes(count: int, port: int) -> tuple[Counter[str], Counter[str]]:
-    """Read all sites with `walk_many`, a new state and `changes`."""
+    """Read all sites with `walk_many`, a new state and `Changes`."""
+    from sitemapreader import Changes
+
     with tempfile.TemporaryDirectory() as folder:
-        return run_many(count, port, state=Path(folder) / "all.db", changes=True)
+        return run_many(count, port, state=Changes(Path(folder) / "all.db"))
 
 
 def run_loop(count: int, port: int) -> tuple[Counter[str], Counter[str]]:
