@@ -99,8 +99,10 @@ def serve(folder: Path) -> Iterator[str]:
     command = [sys.executable, "-c", SERVER, str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         port = int(server.stdout.readline()) if server.stdout else 0
-        yield f"http://127.0.0.1:{port}/index.xml"
-        server.terminate()
+        try:
+            yield f"http://127.0.0.1:{port}/index.xml"
+        finally:
+            server.terminate()
 
 
 def write_child(folder: Path, child: int, urls: int, *, day: int = 1) -> None:
