@@ -163,11 +163,46 @@ def _is_nested(
 # -- reading
 
 
+class TextWindow:
+    """The text of a document that has arrived and is not read yet, and its place in the document.
+
+    Bytes that are not UTF-8 become lone surrogates.
+    """
+
+    def __init__(self, start: int) -> None:
+        self.text = ""
+        self.position = start
+        """Place in the text where the unread part begins."""
+        self._decoder = IncrementalNewlineDecoder(
+            _UTF_8("surrogateescape"), translate=True
+        )
+        self._line = 1
+        self._counted = 0
+        """`_line` is the line of this place in the text."""
+
+    def add(self, data: bytes, *, final: bool) -> None:
+        """Add the next bytes, perhaps the last."""
+        self.text += self._decoder.decode(data, final)
+
+    def drop_read(self) -> None:
+        """Drop what is before the position."""
+        self.count_lines(self.position)
+        self.text = self.text[self._counted :]
+        self.position -= self._counted
+        self._counted = 0
+
+    def count_lines(self, position: int) -> int:
+        """Return the line of a place; places must not decrease."""
+        self._line += self.text.count("\n", self._counted, position)
+        self._counted = position
+        return self._line
+
+
 class XmlReader:
     """Reader of urlset, sitemapindex, RSS and Atom, in UTF-8, behind the prolog.
 
-    Bytes that are not UTF-8 become lone surrogates: so the record in which they stand is broken,
-    and no other. Long steps yield empty lists in between, so that the caller never waits long.
+    Bytes that are not UTF-8 break only the record in which they stand. Long steps yield empty lists
+    in between, so that the caller never waits long.
     """
 
     finished = False
@@ -179,17 +214,9 @@ class XmlReader:
         self.format = prolog.format
         self._stats = stats
         self._limits = limits
-        self._decoder = IncrementalNewlineDecoder(
-            _UTF_8("surrogateescape"), translate=True
-        )
-        self._line = 1
-        self._counted = 0
-        """`_line` is the line of this place in `_pending`."""
-        self._pending = ""
-        self._position = start
-        """Place in `_pending` where the unread text begins."""
+        self._window = TextWindow(start)
         self._next_size = 0
-        """Size that `_pending` must reach before it is searched again."""
+        """Size that the window must reach before it is searched again."""
         self._context = RecordContext(
             stats, prolog.names, prolog.bases, limits.field_chars
         )
@@ -200,19 +227,19 @@ class XmlReader:
 
     def feed(self, data: bytes, *, final: bool = False) -> Iterator[Events]:
         """Read the next bytes; yield, in steps, the events of complete records."""
-        self._pending += self._decoder.decode(data, final)
+        self._window.add(data, final=final)
         if not self._has_skipped():
             return
-        if len(self._pending) < self._next_size and not final:
+        if len(self._window.text) < self._next_size and not final:
             return
         yield from self._read_common()
         yield from self._read_complete()
-        self._position = pass_nothing(self._pending, self._position)
-        if len(self._pending) - self._position > self._limits.record_bytes:
+        self._window.position = pass_nothing(self._window.text, self._window.position)
+        if len(self._window.text) - self._window.position > self._limits.record_bytes:
             yield from self._shorten()
-        self._drop_read()
+        self._window.drop_read()
         # a long record is not looked at again before it has doubled: so time is linear
-        size = len(self._pending)
+        size = len(self._window.text)
         self._next_size = min(2 * size, self._limits.record_bytes) * (
             size > LONGEST_TRIED
         )
@@ -224,11 +251,11 @@ class XmlReader:
         """
         yield from self.feed(data, final=True)
         if not self._has_skipped():
-            self._pending = ""
+            self._window.text = ""
         names = [*reversed(self.prolog.wrappers), self.prolog.root]
-        if not is_end(self._pending, self._position, names):
+        if not is_end(self._window.text, self._window.position, names):
             yield from self._read_outside(
-                len(self._pending), cut or IssueCode.TRUNCATED
+                len(self._window.text), cut or IssueCode.TRUNCATED
             )
         if not self._stats.records and not list_errors(self._stats.counts):
             self._add_once(IssueCode.EMPTY)
@@ -239,26 +266,28 @@ class XmlReader:
 
     def _read_complete(self, run: Span | None = None) -> Iterator[Events]:
         """Read all whole records by the tree, or a run that the pattern has found."""
-        self._position, end = run or (self._position, len(self._pending))
+        end = len(self._window.text)
+        if run:
+            self._window.position, end = run
         while (yield from self._read_next(end, is_run=run is not None)):
             pass
-        if run and self._position < end:
+        if run and self._window.position < end:
             yield from self._read_outside(end)
 
     def _read_next(self, end: int, *, is_run: bool) -> Generator[Events, None, bool]:
         """Read the next records before a place; mend a refused one; return if there are any."""
-        start = self._position
-        records, self._position = yield from self._tree.parse_batch(
-            self._pending, start, end, self._count_lines(start)
+        start = self._window.position
+        records, self._window.position = yield from self._tree.parse_batch(
+            self._window.text, start, end, self._window.count_lines(start)
         )
         if records:
             yield from self._read_records(records)
             return True
-        found = yield from find_record(self._pending, start, self.prolog.records)
+        found = yield from find_record(self._window.text, start, self.prolog.records)
         if not found or found[0][0] >= end:
             return False
         span, is_cut = found
-        if pass_nothing(self._pending, start) != span[0]:
+        if pass_nothing(self._window.text, start) != span[0]:
             yield from self._read_outside(span[0])
             if not is_run:
                 yield from self._read_common()  # names may mean something else
@@ -266,56 +295,44 @@ class XmlReader:
         record = None
         if not is_cut:
             record = yield from self._tree.parse_record(
-                self._pending[slice(*span)], self._count_lines(span[0])
+                self._window.text[slice(*span)], self._window.count_lines(span[0])
             )
         if record is None:
             yield from self._mend_record(span)
         else:
             yield from self._read_records([record])
-            self._position = span[1]
+            self._window.position = span[1]
         return True
-
-    def _drop_read(self) -> None:
-        self._count_lines(self._position)
-        self._pending = self._pending[self._counted :]
-        self._position -= self._counted
-        self._counted = 0
-
-    def _count_lines(self, position: int) -> int:
-        """Return the line of a place; places must not decrease."""
-        self._line += self._pending.count("\n", self._counted, position)
-        self._counted = position
-        return self._line
 
     # -- the ways of reading
 
     def _read_common(self) -> Iterator[Events]:
         """Read as far as the pattern goes, and the odd records on the way by the tree."""
         parts, end = self._patterns.read(
-            self._pending, self._position, self._stats.sitemap
+            self._window.text, self._window.position, self._stats.sitemap
         )
         for entries, odd in parts:
             self._stats.deliver(len(entries))
             yield entries
             if odd:
                 yield from self._read_complete(odd)
-        self._position = end
+        self._window.position = end
 
     def _mend_record(self, span: Span) -> Iterator[list[Event]]:
-        document = self._tree.wrap(self._pending[slice(*span)])
+        document = self._tree.wrap(self._window.text[slice(*span)])
         yield from self._mend(*span, is_sound=lambda: is_well_formed(document))
 
     def _read_outside(
         self, end: int, why: IssueCode | None = None
     ) -> Iterator[list[Event]]:
         """Read text outside of whole records, up to a place; `why` is the cause of a cut."""
-        text = self._pending[self._position : end]
+        text = self._window.text[self._window.position : end]
         is_second = self.prolog.closed or (why and self.prolog.has_nested_root)
         is_sound = is_second or self._tree.is_well_formed_around(
             text, is_tail=why is not None
         )
         yield from self._mend(
-            self._position, end, is_sound=lambda: bool(is_sound), why=why
+            self._window.position, end, is_sound=lambda: bool(is_sound), why=why
         )
 
     def _mend(
@@ -333,8 +350,8 @@ class XmlReader:
         longer one, what is open at its end is not read.
         """
         said = self._count_faults()
-        text = self._pending[start:end]
-        line = self._count_lines(start)
+        text = self._window.text[start:end]
+        line = self._window.count_lines(start)
         mender = Mender(self.prolog, self._limits, text, line, self._add_once, why)
         for record in mender.read():
             yield from self._read_records([record] if record else [])
@@ -347,7 +364,7 @@ class XmlReader:
         elif said == self._count_faults() and not is_sound():
             self._add_once(IssueCode.NOT_WELL_FORMED)
         yield self._context.take_events()
-        self._position = start if is_part else end
+        self._window.position = start if is_part else end
         return mender
 
     def _count_faults(self) -> int:
@@ -401,19 +418,23 @@ class XmlReader:
     def _shorten(self) -> Iterator[list[Event]]:
         """Read the records of a text that is too long; drop one that is by itself."""
         yield []  # all of it was searched just now, and is once more
-        start = self._position
-        size = len(self._pending)
-        markup = _write_markup_pattern(self.prolog.records).search(self._pending, start)
+        start = self._window.position
+        size = len(self._window.text)
+        markup = _write_markup_pattern(self.prolog.records).search(
+            self._window.text, start
+        )
         closing = CLOSINGS.get(markup[0]) if markup else None
-        if not markup or (closing and self._pending.find(closing, markup.end()) < 0):
+        if not markup or (
+            closing and self._window.text.find(closing, markup.end()) < 0
+        ):
             self._skip += [re.compile(re.escape(closing))] if closing else []
-            self._position = max(
+            self._window.position = max(
                 markup.end() if markup else start, size - _LONGEST_MARK
             )
             return
         mender = yield from self._mend(start, size, is_part=True)
-        self._position += mender.end
-        if self._position > start:
+        self._window.position += mender.end
+        if self._window.position > start:
             return
         self._skip += [re.compile(re.escape(mender.closing))] if mender.closing else []
         if mender.opened:
@@ -421,21 +442,21 @@ class XmlReader:
             # blanks may flood it
             self._skip.append(re.compile(rf"</{name}(?:\s*+>|(?=\s))"))
             code = IssueCode.RECORD_TOO_LONG
-            line = self._count_lines(start)
+            line = self._window.count_lines(start)
             self._stats.drop_record(self._context.events, code, line=line)
             yield self._context.take_events()
         # an end tag, perhaps
-        self._position = max(start, self._pending.rfind("<", start))
+        self._window.position = max(start, self._window.text.rfind("<", start))
 
     def _has_skipped(self) -> bool:
         """Skip a record that is too long; return whether its end has been reached."""
         while self._skip:
-            found = self._skip[0].search(self._pending)
+            found = self._skip[0].search(self._window.text)
             if found:
-                self._position = found.end()
+                self._window.position = found.end()
             else:
-                self._position = max(0, len(self._pending) - _LONGEST_MARK)
-            self._drop_read()
+                self._window.position = max(0, len(self._window.text) - _LONGEST_MARK)
+            self._window.drop_read()
             if not found:
                 return False
             del self._skip[0]
