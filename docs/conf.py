@@ -196,6 +196,7 @@ PUBLIC = {
 _OPTIONS = {
     "Event": ":no-value:",
     "IssueCode": ":no-members:",
+    "changes": ":exclude-members: State",
 }
 REFERENCE = """# API reference
 

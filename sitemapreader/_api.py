@@ -76,7 +76,7 @@ def walk(
         since: leave out entries whose `date` lies before it: a datetime, a date or a timedelta.
         until: leave out entries whose `date` begins after it.
         undated: "keep" or "drop" entries without a date, with `since` and `until`.
-        include: regular expressions, or globs such as "/blog/*"; leave out any other loc.
+        include: regular expressions, or globs such as `/blog/*`; leave out any other loc.
         exclude: regular expressions, or globs; leave out entries in whose loc one matches.
         language: codes, such as "en,de"; leave out entries with another one, or without one.
         unique: deliver each URL once, by `url_key`; takes 9 to 14 bytes a URL.
