@@ -23,7 +23,7 @@ from sitemapreader._cli.parser import (
 )
 from sitemapreader._types.issues import Issue, IssueCode, Severity, excerpt
 from sitemapreader._types.outcomes import (
-    ASKED_FOR,
+    EXPECTED_SKIPS,
     FILTERED,
     NOTHING_LOST,
     Role,
@@ -275,7 +275,7 @@ class RunSummary:
         self._complete &= complete
         self.statuses += report.statuses
         self._left_out += Counter(
-            {r: n for r, n in report.left_out.items() if r in ASKED_FOR}
+            {r: n for r, n in report.left_out.items() if r in EXPECTED_SKIPS}
         )
         lost = [document for document in documents if document.is_lost]
         if not found and not complete:

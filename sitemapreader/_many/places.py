@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sitemapreader._many.sources import SiteTask
 
-_MAX_PARKED = 100_000
+_MAX_WAITING_SITES = 100_000
 """Sites that may wait for another one of their domain (10 MB of names). Above it, the list is not
 read further, so later sites of other domains wait as well."""
 
@@ -20,28 +20,28 @@ class SitePlaces:
     def __init__(self, number: int) -> None:
         self.number = number
         self._free = asyncio.Semaphore(number)
-        self._parked: dict[str, deque[str | SiteTask]] = {}
+        self._waiting_sites: dict[str, deque[str | SiteTask]] = {}
         """Domain of a site that is walked -> the sites that wait for it."""
-        self._parking = asyncio.Semaphore(_MAX_PARKED)
+        self._room_to_wait = asyncio.Semaphore(_MAX_WAITING_SITES)
 
     async def take(self, domain: str, site: str | SiteTask) -> bool:
         """Take a place for a site; if its domain has one, let it wait there, and return False."""
-        if domain in self._parked:
-            self._parked[domain].append(site)
-            await self._parking.acquire()
+        if domain in self._waiting_sites:
+            self._waiting_sites[domain].append(site)
+            await self._room_to_wait.acquire()
             return False
         await self._free.acquire()
-        self._parked[domain] = deque()
+        self._waiting_sites[domain] = deque()
         return True
 
     async def take_next(self, domain: str) -> str | SiteTask | None:
         """Take a place for the next site of a domain; `None` if there is no other one."""
-        if not self._parked[domain]:
+        if not self._waiting_sites[domain]:
             self.leave(domain)
             return None
-        self._parking.release()
+        self._room_to_wait.release()
         await self._free.acquire()
-        return self._parked[domain].popleft()
+        return self._waiting_sites[domain].popleft()
 
     def free(self) -> None:
         """Give back the place of a site that has ended."""
@@ -49,4 +49,4 @@ class SitePlaces:
 
     def leave(self, domain: str) -> None:
         """Let the next site of a domain take a place of its own."""
-        del self._parked[domain]
+        del self._waiting_sites[domain]

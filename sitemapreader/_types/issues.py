@@ -139,7 +139,7 @@ class IssueCode(StrEnum):
     REDIRECT_LOOP = ("redirect-loop", ERROR, "the redirects form a loop", "check the server")
     TOO_MANY_REDIRECTS = ("too-many-redirects", ERROR, "there are more redirects than the limit", "link to the final address. To follow more redirects, raise `max_redirects`")
     DOWNGRADE = ("downgrade", ERROR, "a redirect from https to http was not followed", "serve the target over https")
-    HOST_REFUSES = ("host-refuses", ERROR, "a host refused several requests in a row; the rest of its sitemaps was skipped", "walk again later, because with a state the walk resumes. If the host still refuses, ask its owner")
+    HOST_REFUSES = ("host-refuses", ERROR, "a host refused several requests in a row, or requested a wait of more than 60 s; the rest of its sitemaps was skipped", "walk again later, because with a state the walk resumes. If the host still refuses, ask its owner")
     HOST_DOWN = ("host-down", ERROR, "several requests in a row to a host failed; the rest of its sitemaps was skipped", "walk again later, because with a state the walk resumes")
     # -- robots.txt
     ROBOTS_UNREACHABLE = ("robots-unreachable", WARNING, "robots.txt could not be fetched; only URLs that you named are fetched from its host", "make the server respond to robots.txt with status 200 or 404")

@@ -200,6 +200,9 @@ ROBOTS_MAX_LINE_CHARS = 8_192
 """Google's parser cuts a line after 16,664 bytes, eight times the longest URL that it knows."""
 ROBOTS_MAX_CRAWL_DELAY_SECONDS = 60.0
 """A longer Crawl-delay is cut to this: one document a minute."""
+LONGEST_HELD_WAIT_SECONDS = 60.0
+"""Longest wait for a host, by Retry-After, in which a sitemap keeps its worker. A host that
+requests a longer one is paused, and its sitemaps wait aside."""
 
 
 _PROXY = re.compile(

@@ -54,9 +54,9 @@ FINISHED_BEFORE = "finished-before"
 """Not read again: the resumed walk had read it before it was interrupted."""
 FILTERED = frozenset({NOT_MODIFIED, NOT_FOLLOWED, NOT_NEWER})
 """Reasons that follow from the caller's arguments."""
-ASKED_FOR = FILTERED | {str(IssueCode.ROBOTS_DISALLOWED)}
+EXPECTED_SKIPS = FILTERED | {str(IssueCode.ROBOTS_DISALLOWED)}
 """Reasons that follow from the caller's arguments (`since`, `follow`) or from robots.txt."""
-NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, NOT_DUE, str(IssueCode.CYCLE)}
+NOTHING_LOST = EXPECTED_SKIPS | {NOT_READ, ALREADY_READ, NOT_DUE, str(IssueCode.CYCLE)}
 """Reasons to skip a listed sitemap that leave the walk complete."""
 
 REFUSALS = frozenset(
@@ -95,7 +95,8 @@ class Status(StrEnum):
     """Not delivered again, because it has not changed since it was last read: the server says so
     (HTTP 304), its index does, or its bytes are the same; see `Document.reason`."""
     SKIPPED = "skipped"
-    """Not read, without an error: see `Document.reason`."""
+    """Not read, because of a rule, a limit, its host, or its content: see `Document.reason`.
+    `NOTHING_LOST` has the harmless reasons."""
 
 
 READ_STATUSES = frozenset({Status.COMPLETE, Status.PARTIAL})
@@ -126,7 +127,7 @@ class Document:
         status: how it ended.
         reason: why it is not complete: an Issue's code, or "not-modified-since", "not-followed",
             "already-read", "not-read", "left-early", "same-lastmod",
-            "same-body", "finished-before", "not-newer", "over-limit".
+            "same-body", "finished-before", "not-newer", "over-limit", "not-due".
         http_status: status of the response, if there was one.
         tries: how many requests were made, redirects not counted; 0 for none.
         retry_after_seconds: the wait that the server requested in its last response, if the

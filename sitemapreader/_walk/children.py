@@ -84,7 +84,7 @@ class Children:
             await self._context.loop_share.yield_if_due()
             self._frontier.space.free(entry.loc)
             if is_duplicate:
-                self._frontier.skip(entry, IssueCode.DUPLICATE_DOCUMENT)
+                self._frontier.skip_unqueued(entry, IssueCode.DUPLICATE_DOCUMENT)
             else:
                 await self._add(entry)
         for code, (first, number) in self._skipped.items():
@@ -125,12 +125,12 @@ class Children:
         elif sitemap.depth >= self._context.limits.depth:
             self._skip(entry, IssueCode.BUDGET_DEPTH)
         elif entry.via is Via.PAGE:
-            frontier.skip(entry, IssueCode.FEED_HAS_MORE)
+            frontier.skip_unqueued(entry, IssueCode.FEED_HAS_MORE)
             await self.report(IssueCode.FEED_HAS_MORE, entry.loc)
         elif reason := self._find_skip_reason(entry):
-            frontier.skip(entry, reason)
+            frontier.skip_unqueued(entry, reason)
         elif frontier.idle and url_key(entry.loc) in frontier.idle:
-            frontier.skip(entry, NOT_DUE)
+            frontier.skip_unqueued(entry, NOT_DUE)
         else:
             frontier.add_child(entry, sitemap)
 
@@ -154,4 +154,4 @@ class Children:
         if code is IssueCode.CHILD_URL_TOO_LONG:  # counted, and not kept
             self._frontier.skipped.unnamed[code] += 1
         else:
-            self._frontier.skip(entry, code)
+            self._frontier.skip_unqueued(entry, code)

@@ -133,7 +133,7 @@ class WalkConfig:
     on_document: OnDocument | None = None
     trusted: bool = attrs.field(default=True, validator=check_flag)
     gate: Gate | None = None
-    """Gate of the caller; its reasons are in `outcomes.ASKED_FOR`, or count as a loss."""
+    """Gate of the caller; its reasons are in `outcomes.EXPECTED_SKIPS`, or count as a loss."""
     reads: bool = True
     """True if sitemaps are read, and not only found."""
     base_url: str | None = None

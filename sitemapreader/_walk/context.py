@@ -57,7 +57,7 @@ class Budget:
         self._feedparser_runs = limits.feedparser_runs
         self._urls = urls or UrlAllowance(float("inf"))
         self._loop = asyncio.get_running_loop()
-        self._paused_at: float | None = None
+        self._stopped_at: float | None = None
         self.held_seconds = 0.0
         """Time for which the consumer has held up the walk."""
         self._deadline = self._time() + limits.walk_seconds
@@ -81,22 +81,22 @@ class Budget:
         return max(0.0, self._deadline - self._time())
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def clock_stopped(self) -> Iterator[None]:
         """Stop the clock of the walk: it waits for its consumer."""
-        self._paused_at = self._loop.time()
+        self._stopped_at = self._loop.time()
         self._wake_at(None)
         try:
             yield
         finally:
-            self.held_seconds += self._loop.time() - self._paused_at
-            self._paused_at = None
+            self.held_seconds += self._loop.time() - self._stopped_at
+            self._stopped_at = None
             self._wake_at(self._find_end())
 
     def _time(self) -> float:
-        if self._paused_at is None:
+        if self._stopped_at is None:
             now = self._loop.time()
         else:
-            now = self._paused_at
+            now = self._stopped_at
         return now - self.held_seconds
 
     def spend_documents(self, count: int) -> None:
@@ -147,7 +147,7 @@ class Budget:
 
     def _find_end(self) -> float | None:
         """Return when the time of the walk is over; `None` while its clock stands still."""
-        if self._paused_at is None:
+        if self._stopped_at is None:
             return self._deadline + self.held_seconds
         return None
 

@@ -1,4 +1,4 @@
-"""The sitemaps that a walk knows: to be read, being read, read or skipped."""
+"""The frontier: all sitemaps that a walk knows. Its queue has the ones that wait."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.options import FRONTIER_BYTES_PER_DOCUMENT
-from sitemapreader._types.outcomes import ASKED_FOR, LEFT_EARLY, Document
+from sitemapreader._types.outcomes import EXPECTED_SKIPS, LEFT_EARLY, Document
 from sitemapreader._types.urls import is_file_url, origin_of, url_key
 from sitemapreader._walk.sitemap import Sitemap
 from sitemapreader._walk.states import SitemapEvent, SitemapState
@@ -115,7 +115,7 @@ class Frontier:
         if key in self._sitemaps:
             return
         if not self.queue.has_room(self._capacity):
-            self.skip(sitemap.entry, IssueCode.BUDGET_DOCUMENTS)
+            self.skip_unqueued(sitemap.entry, IssueCode.BUDGET_DOCUMENTS)
             return
         if key not in self.skipped.named and not self.space.reserve(url):
             self.skipped.unnamed[IssueCode.BUDGET_MEMORY] += 1
@@ -145,32 +145,36 @@ class Frontier:
         sitemap.aliases += (key,)
         return False
 
-    def skip(self, entry: SitemapEntry, reason: str) -> None:
-        """Remember that a sitemap is not fetched, unless it is known already."""
+    def skip_unqueued(self, entry: SitemapEntry, reason: str) -> None:
+        """Record that a listed sitemap is not read; it never gets a state."""
         key = url_key(entry.loc)
         if key not in self._sitemaps:
             self.skipped.add(key, entry, reason)
 
-    def drop(self, sitemap: Sitemap, reason: str) -> None:
+    def skip_queued(self, sitemap: Sitemap, reason: str) -> None:
         """Skip a sitemap that waits or was taken."""
         sitemap.process(SitemapEvent.SKIP)
         del self._sitemaps[sitemap.key]
         if sitemap.document is not None:
             self.skipped.asked[sitemap.key] = sitemap.document
         self.space.free(sitemap.entry.loc)
-        self.skip(sitemap.entry, reason)
+        self.skip_unqueued(sitemap.entry, reason)
         sitemap.resolve(is_sitemap=False)
 
     def list_wanted(self) -> dict[str, bool]:
-        """Return the key of each sitemap but duplicates -> whether it was wanted."""
+        """Return the key of each sitemap -> whether it was wanted.
+
+        Without the guesses that are none, and the duplicates that an earlier walk has read. Not
+        wanted is what the caller or robots.txt excludes.
+        """
         read = {
             key: True
             for key, sitemap in self._sitemaps.items()
-            if key == sitemap.key and sitemap.is_wanted
+            if key == sitemap.key and sitemap.is_named_or_found
         }
         # No loss waits for the next page of a feed, which is a window with or without it.
         left = {
-            key: reason not in ASKED_FOR
+            key: reason not in EXPECTED_SKIPS
             for key, (_, reason) in self.skipped.named.items()
             if reason != IssueCode.FEED_HAS_MORE
         }
@@ -178,13 +182,13 @@ class Frontier:
 
     async def take(self) -> Sitemap | None:
         """Return the next sitemap to read, until `release`; `None` when none waits."""
-        return await self.queue.take(self.drop)
+        return await self.queue.take(self.skip_queued)
 
     def release(self, sitemap: Sitemap) -> None:
         """End the work on a sitemap that was taken."""
         state = sitemap.state
         if state is SitemapState.TAKEN:  # the walk was left before its request
-            self.drop(sitemap, LEFT_EARLY)
+            self.skip_queued(sitemap, LEFT_EARLY)
         elif not (state.is_end or state.is_queued):
             sitemap.process(SitemapEvent.LEAVE)
         if not state.is_queued:
@@ -194,10 +198,10 @@ class Frontier:
     def end(self, reason: str) -> None:
         """Skip all sitemaps that wait, and ask for no more workers."""
         for sitemap in self.queue.end():
-            self.drop(sitemap, reason)
+            self.skip_queued(sitemap, reason)
 
 
 def _merge(sitemap: Sitemap, other: Sitemap) -> None:
-    """Leave the document of a sitemap to another one."""
+    """Leave the document of a sitemap to another one; one that waits then has no outcome."""
     sitemap.duplicate_of = other
     sitemap.process(SitemapEvent.MERGE)

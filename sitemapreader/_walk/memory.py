@@ -84,7 +84,7 @@ class WalkEnd:
 
     Attributes:
         complete: whether it read everything.
-        listed: key of the URL of each sitemap that was found -> whether it was wanted.
+        listed: key of the URL of each sitemap that was named or found -> whether it was wanted.
         knows_all: whether the site has no other sitemaps than these and those below them.
         is_cut: whether a limit ended it before all were asked.
         names_none: True if everything that could name a sitemap was read, and names none that
@@ -210,8 +210,8 @@ class ListedSitemap(Protocol):
         ...
 
     @property
-    def is_restored(self) -> bool:
-        """True if its children come from an earlier reading."""
+    def was_read_before(self) -> bool:
+        """True if an earlier walk has read it, and this one does not."""
         ...
 
     def leads_up(self, url: str) -> bool:
@@ -308,7 +308,7 @@ class WalkMemory(ChangeStore, ResponseCache, Protocol):
         """Begin a walk, or resume an interrupted one."""
         ...
 
-    async def open(self, job: ListedSitemap) -> DocumentMemory:
+    async def open(self, sitemap: ListedSitemap) -> DocumentMemory:
         """Return the memory of a document."""
         ...
 
@@ -387,9 +387,9 @@ class NoMemory:
         """Begin at the beginning."""
         return Resumption()
 
-    async def open(self, job: ListedSitemap) -> DocumentMemory:
+    async def open(self, sitemap: ListedSitemap) -> DocumentMemory:
         """Return an empty memory of a document."""
-        del job
+        del sitemap
         return self._document
 
     async def acknowledge(self, batches: int) -> None:

@@ -63,7 +63,7 @@ def build_parts(
     limits = config.limits
     urls = config.max_urls
     budget = Budget(limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
-    channel.pause = budget.paused
+    channel.stop_clock = budget.clock_stopped
     context = WalkContext(
         client=make_client(fetcher, options.user_agent, config.map_hosts, options),
         options=options,
@@ -74,7 +74,7 @@ def build_parts(
         responses=memory,
         files=config.files,
     )
-    # a search tries few documents, whatever became of the others
+    # `discover` must not skip guesses because others failed: its breaker counts nothing
     breaker = context.breaker if config.reads else HostBreaker(options)
     robots = WalkRobots(context, respect=config.search.respect_robots)
     return WalkParts(

@@ -8,7 +8,7 @@ from collections import defaultdict
 from contextlib import suppress
 from itertools import count
 from math import inf
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.urls import origin_of
@@ -20,8 +20,23 @@ if TYPE_CHECKING:
     from sitemapreader._walk.sitemap import Sitemap
     from sitemapreader.fetch.hosts import HostBreaker
 
-Place: TypeAlias = tuple[int, float, float, int]
-"""A place in the queue: in the order, by rank, then as they came."""
+
+class QueuePlace(NamedTuple):
+    """A place in the queue: the lowest is taken first."""
+
+    group: int
+    """Number of the group in the order "newest"."""
+    age: float
+    """Rank in that group."""
+    rank: float
+    """Rank by `SitemapQueue.ranks`."""
+    number: int
+    """Number of sitemaps that came before."""
+
+    @property
+    def may_list_earlier(self) -> bool:
+        """True if children of the sitemap may have lower places than other sitemaps."""
+        return self.rank < 0
 
 
 class SitemapQueue:
@@ -38,11 +53,13 @@ class SitemapQueue:
         self._order = order
         self._breaker = breaker
         self._numbers = count()
-        self._waiting: list[tuple[Place, Sitemap]] = []
+        self._waiting: list[tuple[QueuePlace, Sitemap]] = []
         """A heap: the first in the order is on top."""
-        self._parked: defaultdict[str, list[tuple[Place, Sitemap]]] = defaultdict(list)
+        self._parked: defaultdict[str, list[tuple[QueuePlace, Sitemap]]] = defaultdict(
+            list
+        )
         """Origin that is paused -> the sitemaps that wait for it."""
-        self._taken: dict[Sitemap, Place] = {}
+        self._taken: dict[Sitemap, QueuePlace] = {}
         """The sitemaps that workers have."""
         self._changed = asyncio.Event()
 
@@ -61,7 +78,7 @@ class SitemapQueue:
             rank = rank_newest(sitemap.entry)
         else:
             rank = (0, 0.0)
-        place = (*rank, self.ranks.get(sitemap.key, 0), next(self._numbers))
+        place = QueuePlace(*rank, self.ranks.get(sitemap.key, 0), next(self._numbers))
         heapq.heappush(self._waiting, (place, sitemap))
         self._changed.set()
         self.start_worker()
@@ -96,9 +113,9 @@ class SitemapQueue:
             await self._changed.wait()
 
     def release(self, sitemap: Sitemap) -> None:
-        """End the work on a sitemap; it is put aside if its host is paused."""
+        """End the work on a sitemap; one that waits again is put aside."""
         place = self._taken.pop(sitemap)
-        if sitemap.state is SitemapState.PARKED:
+        if sitemap.state.is_queued:
             self._put_aside(place, sitemap)
         self._changed.set()
 
@@ -114,15 +131,15 @@ class SitemapQueue:
             if sitemap.state is SitemapState.WAITING:
                 yield sitemap
 
-    def _must_wait(self, place: Place) -> bool:
+    def _must_wait(self, place: QueuePlace) -> bool:
         """Return whether a sitemap waits for the children of others that are read now."""
-        if not self.ranks or _is_first(place):
+        if not self.ranks or place.may_list_earlier:
             return False
-        return any(map(_is_first, self._taken.values()))
+        return any(taken.may_list_earlier for taken in self._taken.values())
 
     def _pick(
         self, skip: Callable[[Sitemap, str], object]
-    ) -> tuple[Place, Sitemap] | None:
+    ) -> tuple[QueuePlace, Sitemap] | None:
         """Remove and return the next sitemap whose host is ready; park or skip the others."""
         breaker = self._breaker
         self._wake(each for each in self._parked if breaker.wait(each) in (0, inf))
@@ -142,13 +159,13 @@ class SitemapQueue:
                 self._put_aside(place, sitemap)
         return None
 
-    def _put_aside(self, place: Place, sitemap: Sitemap) -> None:
+    def _put_aside(self, place: QueuePlace, sitemap: Sitemap) -> None:
         self._parked[origin_of(sitemap.entry.loc)].append((place, sitemap))
 
     def _wake(self, origins: Iterable[str]) -> None:
         for origin in [*origins]:
             for place, sitemap in self._parked.pop(origin):
-                if sitemap.state is SitemapState.PARKED:
+                if sitemap.state.is_queued:  # else it was merged
                     sitemap.process(SitemapEvent.WAKE)
                     heapq.heappush(self._waiting, (place, sitemap))
 
@@ -162,8 +179,3 @@ def rank_newest(entry: SitemapEntry) -> tuple[int, float]:
     if entry.lastmod is not None:
         return 1, -entry.lastmod.timestamp()
     return (2 if entry.via is Via.INDEX else 0), 0.0
-
-
-def _is_first(place: Place) -> bool:
-    """Return whether the children of a sitemap may be wanted before others."""
-    return place[2] < 0

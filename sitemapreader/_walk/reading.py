@@ -61,7 +61,7 @@ class BodyReading:
         """Deliver the events of a body as it arrives, as long as they are wanted."""
         reader = self.reader
         reader.on_block = self.hasher.add
-        self.sitemap.process(SitemapEvent.READ)
+        self.sitemap.process(SitemapEvent.DETECT)
         stream = read_events(chunks, reader, self.walk.context.loop_share)
         async with aclosing(stream):
             async for events in stream:

@@ -126,8 +126,8 @@ class Report:
     def complete(self) -> bool:
         """True if every listed sitemap was read, and nothing in it was lost.
 
-        Sitemaps that were skipped on request (`outcomes.ASKED_FOR`) do not count. During a walk it
-        is False as soon as something is lost.
+        Sitemaps that were skipped on request (`outcomes.EXPECTED_SKIPS`) do not count. During a
+        walk it is False as soon as something is lost.
         """
         return not self._lost and not list_errors(self.counts)
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from sitemapreader._walk.context import WalkContext
     from sitemapreader._walk.robots import WalkRobots
 
-_ASKED_FOR = (Via.GIVEN, Via.SITE, Via.ROBOTS)
-"""Ways of naming a sitemap that ask for it to be fetched."""
+_NAMING_WAYS = (Via.GIVEN, Via.SITE, Via.ROBOTS)
+"""Ways of naming a sitemap by which its host or the caller wants it to be fetched."""
 
 
 class RobotsRules:
@@ -46,7 +46,7 @@ class RobotsRules:
             entry.loc, referrers
         ):
             return IssueCode.HOST_NOT_PUBLIC
-        if entry.via in _ASKED_FOR:
+        if entry.via in _NAMING_WAYS:
             return None
         return await self._check(entry, entry.loc, referrers)
 
@@ -79,7 +79,7 @@ class RobotsRules:
         self, entry: SitemapEntry, url: str, referrers: Sequence[str]
     ) -> IssueCode | None:
         if (
-            entry.via not in (*_ASKED_FOR, Via.WELL_KNOWN)
+            entry.via not in (*_NAMING_WAYS, Via.WELL_KNOWN)
             and referrers
             and not await belongs_to_any(self._hosts, referrers, url)
             and not await self._is_listed(referrers[-1], url)

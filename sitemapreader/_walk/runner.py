@@ -136,7 +136,7 @@ class WalkRunner:
     async def _visit(self, sitemap: Sitemap) -> None:
         memory = await self._parts.memory.open(sitemap)
         if not memory.settled and (refusal := await self._find_refusal(sitemap)):
-            self.frontier.drop(sitemap, refusal)
+            self.frontier.skip_queued(sitemap, refusal)
         else:
             await Visit(self._parts, sitemap, memory).run()
 

@@ -37,8 +37,9 @@ class Sitemap(SitemapLife):
     """Its document, from its first request."""
     duplicate_of: Sitemap | None = None
     """The sitemap that reads the same document, after a redirect."""
-    is_restored: bool = False
-    """True if an earlier walk has read it at this address, and this one does not."""
+    was_read_before: bool = False
+    """True if an earlier walk has read it, and this one does not: that reading is reused, or the
+    sitemap is a duplicate."""
     is_sitemap: bool | None = attrs.field(default=None, init=False)
     """None as long as its content has not been seen."""
     _known: asyncio.Event | None = attrs.field(default=None, init=False)
@@ -56,10 +57,10 @@ class Sitemap(SitemapLife):
         return (*self.parent.referrers, self.parent.entry.loc, self.entry.sitemap)
 
     @property
-    def is_wanted(self) -> bool:
-        """True if the site has a sitemap at this address."""
+    def is_named_or_found(self) -> bool:
+        """False for a skipped guess, and for a duplicate that an earlier walk has read."""
         if self.state is SitemapState.DUPLICATE:
-            return not self.is_restored
+            return not self.was_read_before
         return self.state is not SitemapState.SKIPPED or not self.entry.via.is_guess
 
     def resolve(self, *, is_sitemap: bool) -> None:

@@ -31,19 +31,19 @@ class SitemapState(Enum):
     ANSWERED = auto()
     """The head of its response has arrived."""
     DETECTING = auto()
-    """Its body is read, and may be a sitemap or not."""
+    """Its body is read; it is not known yet whether it is a sitemap."""
     READING = auto()
-    """It is a sitemap, whose entries are delivered as they come."""
-    RESTORED = auto()
+    """It is a find: its entries are delivered."""
+    REUSED = auto()
     """An earlier reading still holds, and gives its format and its children."""
     ENDING = auto()
     """Nothing more comes of it, and its outcome is judged."""
+    # The next five are ends, with the outcome of the same name: see `Status`.
     COMPLETE = auto()
     PARTIAL = auto()
     FAILED = auto()
     UNCHANGED = auto()
     SKIPPED = auto()
-    """The ends that have an outcome of the same name: see `Status`."""
     DUPLICATE = auto()
     """Another sitemap reads its document: redirects lead from one to the other."""
     LEFT = auto()
@@ -56,8 +56,8 @@ class SitemapState(Enum):
 
     @property
     def is_queued(self) -> bool:
-        """True if no worker has it yet."""
-        return self is SitemapState.WAITING or self is SitemapState.PARKED
+        """True if it waits, and no worker has it."""
+        return self in QUEUED
 
 
 class SitemapEvent(Enum):
@@ -79,19 +79,19 @@ class SitemapEvent(Enum):
     """It is requested; again if the response was about another version."""
     ANSWER = auto()
     """The head of the response arrives."""
-    RESTORE = auto()
+    REUSE = auto()
     """The server or the memory says that it has not changed, or is not due."""
-    READ = auto()
-    """The reading of its body begins."""
+    DETECT = auto()
+    """The reading of its body begins: is it a sitemap?"""
     RECOGNIZE = auto()
     """Its content shows that it is a sitemap."""
     CLOSE = auto()
     """It was read to its end, as far as it can be, or the request has failed."""
+    # The judgement: complete, partial, failed or unchanged.
     COMPLETE = auto()
     CUT = auto()
     FAIL = auto()
     CONFIRM = auto()
-    """The judgement: complete, partial, failed or unchanged."""
     LEAVE = auto()
     """The walk ends at once: its consumer leaves, or a bug is raised."""
 
@@ -113,7 +113,7 @@ TRANSITIONS: dict[SitemapState, dict[SitemapEvent, SitemapState]] = {
     _State.TAKEN: {
         _Event.SKIP: _State.SKIPPED,
         _Event.MERGE: _State.DUPLICATE,
-        _Event.RESTORE: _State.RESTORED,
+        _Event.REUSE: _State.REUSED,
         _Event.REQUEST: _State.REQUESTED,
         _Event.CLOSE: _State.ENDING,
     },
@@ -126,8 +126,8 @@ TRANSITIONS: dict[SitemapState, dict[SitemapEvent, SitemapState]] = {
     },
     _State.ANSWERED: {
         _Event.MERGE: _State.DUPLICATE,
-        _Event.RESTORE: _State.RESTORED,
-        _Event.READ: _State.DETECTING,
+        _Event.REUSE: _State.REUSED,
+        _Event.DETECT: _State.DETECTING,
         _Event.CLOSE: _State.ENDING,
         _Event.LEAVE: _State.LEFT,
     },
@@ -140,7 +140,7 @@ TRANSITIONS: dict[SitemapState, dict[SitemapEvent, SitemapState]] = {
         _Event.CLOSE: _State.ENDING,
         _Event.LEAVE: _State.LEFT,
     },
-    _State.RESTORED: {
+    _State.REUSED: {
         _Event.CLOSE: _State.ENDING,
         _Event.LEAVE: _State.LEFT,
     },
@@ -157,6 +157,12 @@ TRANSITIONS: dict[SitemapState, dict[SitemapEvent, SitemapState]] = {
 
 ENDS = frozenset(SitemapState) - TRANSITIONS.keys()
 """States that no event changes."""
+QUEUED = frozenset(
+    state
+    for state, events in TRANSITIONS.items()
+    if not events.keys().isdisjoint((SitemapEvent.TAKE, SitemapEvent.WAKE))
+)
+"""States in which a sitemap waits for a worker: the queue keeps it, and takes or wakes it."""
 
 EVENTS_BY_STATUS = {
     Status.COMPLETE: SitemapEvent.COMPLETE,

@@ -50,7 +50,8 @@ class Channel(Generic[B]):
     def __init__(self, capacity: int) -> None:
         self.offered = 0
         self.taken = 0
-        self.pause: Callable[[], AbstractContextManager[object]] = nullcontext
+        self.stop_clock: Callable[[], AbstractContextManager[object]] = nullcontext
+        """Makes the context in which a producer waits for the consumer."""
         self._capacity = capacity
         self._batches: deque[tuple[B, int]] = deque()
         self._weight = 0
@@ -70,7 +71,7 @@ class Channel(Generic[B]):
         async with self._producers:
             while self._weight >= self._capacity and not self._closed:
                 self._room.clear()
-                with self.pause():
+                with self.stop_clock():
                     await self._room.wait()
         if self._closed:
             return

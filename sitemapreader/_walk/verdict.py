@@ -41,7 +41,8 @@ class DocumentVerdict:
 
     Attributes:
         document: the document.
-        decided: the outcome that was decided before its end; `None` if that decides.
+        decided: the outcome that was fixed before the end of the body; `None` if the fault and the
+            Issues decide.
         fault: the error that ended the request or the body.
         held: events that came before the format was known: a page in place of a sitemap gets
             another Issue.
@@ -69,7 +70,7 @@ class DocumentVerdict:
         """Return the events without Issues that follow from the fault."""
         if self.fault is None or not isinstance(events, list):
             return events
-        return [each for each in events if _find_status_code(each) not in _CONSEQUENCES]
+        return [each for each in events if _find_issue_code(each) not in _CONSEQUENCES]
 
     def list_consequences(self) -> frozenset[IssueCode]:
         """Return the codes of Issues that follow from the fault."""
@@ -118,10 +119,10 @@ class DocumentVerdict:
         )
 
     def _held_codes(self) -> list[IssueCode]:
-        return [code for code in map(_find_status_code, self.held) if code]
+        return [code for code in map(_find_issue_code, self.held) if code]
 
 
-def _find_status_code(event: Event) -> IssueCode | None:
+def _find_issue_code(event: Event) -> IssueCode | None:
     if isinstance(event, Issue):
         return event.code
     return None

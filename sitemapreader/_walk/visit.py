@@ -27,7 +27,7 @@ from sitemapreader._walk.download import (
 from sitemapreader._walk.reading import BodyReading, make_reader
 from sitemapreader._walk.states import EVENTS_BY_STATUS, SitemapEvent, SitemapState
 from sitemapreader._walk.verdict import DocumentVerdict
-from sitemapreader.fetch.hosts import HOST_CODES
+from sitemapreader.fetch.hosts import PAUSE_CODES
 from sitemapreader.fetch.urls import read_etag
 from sitemapreader.fetch.validators import is_confirmed
 
@@ -62,7 +62,7 @@ class Visit:
         context = walk.context
         if sitemap.entry.via.is_guess:
             context.breaker.note_guess(document.url)
-        # Not of this visit, which must leave no circle: see `SitemapQueue.end`.
+        # `check` knows nothing of this visit: no circle of objects (see `SitemapQueue.end`).
         check = partial(walk.rules.check_redirect, sitemap.entry, sitemap.referrers)
         # a search tries few documents
         breaker = context.breaker if walk.config.reads else None
@@ -85,13 +85,13 @@ class Visit:
                     await self._request(None)
             except FetchError as error:
                 is_requested = sitemap.state is SitemapState.REQUESTED
-                if error.code in HOST_CODES and is_requested:
+                if error.code in PAUSE_CODES and is_requested:
                     context.budget.spend_documents(-1)
                     document.add_error(error)
                     sitemap.process(SitemapEvent.PARK)
                     return
                 self._verdict.fault = error
-            await self._close()
+            await self._finish_body()
             is_duplicate = sitemap.state is SitemapState.DUPLICATE
             if not is_duplicate:
                 sitemap.process(SitemapEvent.CLOSE)
@@ -123,12 +123,15 @@ class Visit:
         async with self._open(headers=validators) as response:
             # Redirects may lead to another document than last time, and a cache may have another
             # version of it: both have other validators.
-            is_answered = validators is not None and response.status == 304
-            if is_answered and not self._is_of_prior(response, validators or {}):
+            if (
+                validators is not None
+                and response.status == 304
+                and not self._is_of_prior(response, validators)
+            ):
                 return False
             self._sitemap.process(SitemapEvent.ANSWER)
             self._record_response(response)
-            if self._is_read_elsewhere(response.url):
+            if self._follow_to(response.url):
                 return True
             if response.status == 304:
                 await self._take_over(Status.UNCHANGED, "")
@@ -163,32 +166,34 @@ class Visit:
         document.content_encoding = headers.get("content-encoding")
         document.first_byte_seconds = getattr(response, "wait_seconds", None)
 
-    def _is_read_elsewhere(self, url: str) -> bool:
-        """Return whether redirects led to a document that another sitemap reads.
+    def _follow_to(self, url: str) -> bool:
+        """Record where redirects led, and set the scope of the entries.
 
-        Raises FetchError: they led to what names the sitemap, as a site does that is down.
+        Only one sitemap reads the document there: this one, or another that has a worker already.
+        Return True if this one is the duplicate. Raises FetchError if redirects led up, to what
+        names the sitemap, as a site does that is down.
         """
         sitemap = self._sitemap
         if sitemap.leads_up(url):
             raise FetchError(IssueCode.REDIRECTS_UP, url)
-        is_read = self._walk.frontier.register_redirect(sitemap, url)
+        is_duplicate = self._walk.frontier.register_redirect(sitemap, url)
         listing = self._walk.rules.find_listing(sitemap.referrers, sitemap.entry.loc)
         sitemap.scope += listing
         folders = folder_of(sitemap.entry.loc), folder_of(url)
         self._delivery.entries.scope = (*sitemap.scope, *folders)
         if is_file_url(url):  # nobody knows where it was
             self._delivery.entries.scope = ("",)
-        if is_read:
-            sitemap.is_restored = self._memory.previous.was_read
+        if is_duplicate:
+            sitemap.was_read_before = self._memory.previous.was_read
             self._verdict.decided = Status.SKIPPED, ALREADY_READ
-        return is_read
+        return is_duplicate
 
     # -- what was read before
 
     async def _settle(self, status: Status, reason: str) -> None:
         """Use the state of a document that need not be fetched."""
         final_url = self._memory.previous.final_url
-        if not final_url or not self._is_read_elsewhere(final_url):
+        if not final_url or not self._follow_to(final_url):
             await self._take_over(status, reason)
 
     async def _take_over(self, status: Status, reason: str) -> None:
@@ -196,8 +201,8 @@ class Visit:
         self._verdict.decided = status, reason
         document = self.document
         previous = self._memory.previous
-        self._sitemap.process(SitemapEvent.RESTORE)
-        self._sitemap.is_restored = previous.was_read
+        self._sitemap.process(SitemapEvent.REUSE)
+        self._sitemap.was_read_before = previous.was_read
         if previous.was_read:
             document.final_url = previous.final_url
             document.format = previous.format
@@ -232,8 +237,11 @@ class Visit:
 
     # -- the end
 
-    async def _close(self) -> None:
-        """Report the Issues of the response, and deliver the reader's entries."""
+    async def _finish_body(self) -> None:
+        """Report the Issues of the response, and deliver what the reader still holds.
+
+        Of a small document, these are all its entries.
+        """
         document = self.document
         # all of them: the body has ended
         for issue in getattr(self._response, "issues", ()):

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class StateMemory(StateWriter):
     """The memory of one walk: what the writer has written, by documents and pages."""
 
-    async def open(self, job: ListedSitemap) -> DocumentMemory:
+    async def open(self, sitemap: ListedSitemap) -> DocumentMemory:
         """Return the state of a document."""
-        return await self.file.ask(lambda db: DocumentTracker(db, self, job))
+        return await self.file.ask(lambda db: DocumentTracker(db, self, sitemap))
 
     async def check_pages(
         self, context: WalkContext, pages: PageClient, allowance: UrlAllowance

@@ -88,7 +88,7 @@ class DocumentTurn:
             return True
         if self._is_doubtful:
             return is_ready(row, self.asked_at)
-        if row.id is None and not (self._parent and self._parent.is_restored):
+        if row.id is None and not (self._parent and self._parent.was_read_before):
             return True  # its index was read now, and lists it for the first time
         if row.asked_at is None:
             self._writer.askings[row.url] = Asking(index=self._index)

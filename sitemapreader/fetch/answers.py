@@ -157,7 +157,7 @@ class HttpResponse:
         self._received = 0
         self._bytes_around = 0
         self._note_trailing_data()
-        self._slot.pause()
+        self._slot.offer()
 
     @property
     def wait_seconds(self) -> float:
@@ -176,11 +176,11 @@ class HttpResponse:
             FetchError: the body broke off; all bytes that had arrived were yielded before.
         """
         while True:
-            self._slot.resume()
+            self._slot.reclaim()
             try:
                 piece = await self._next_piece()
             finally:
-                self._slot.pause()
+                self._slot.offer()
                 self._note_trailing_data()
             if not piece:
                 break

@@ -4,9 +4,9 @@ A slot is the right to one request; requests get their slots in order. A respons
 for a moment lends its slot to another requester, because its reader waits for its own consumer. A
 walk is one requester, and all other code together is another one.
 
-A host that fails several times in a row is paused for one walk. After the pause one document is
-fetched as a trial. A response ends the pauses; another failure doubles the next one. After some
-failed trials the host is given up until the next walk.
+A host is paused for one walk after several failures in a row, or if it requests a wait of more than
+a minute. After the pause one document is fetched as a trial. A response ends the pauses; another
+failure doubles the next one. After some failed trials the host is given up until the next walk.
 """
 
 # Without loans, a consumer that fetches pages with the fetcher of its walk would wait for the slot
@@ -28,7 +28,7 @@ import attrs
 from sitemapreader._log import LOGGER
 from sitemapreader._types.errors import LOGIN_STATUSES, FetchError
 from sitemapreader._types.issues import IssueCode, show_url
-from sitemapreader._types.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS
+from sitemapreader._types.options import LONGEST_HELD_WAIT_SECONDS
 from sitemapreader._types.urls import host_of, origin_of
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ class Slot:
     """The host and the address that count the slot."""
     _loan: asyncio.TimerHandle | None = None
 
-    def pause(self) -> None:
-        """Lend the slot soon, because nothing is read from the server until `resume`."""
+    def offer(self) -> None:
+        """Lend the slot soon, because nothing is read from the server until `reclaim`."""
         if self.hosts and self._loan is None:
             loop = asyncio.get_running_loop()
             self._loan = loop.call_later(LENT_AFTER_SECONDS, self._lend)
@@ -75,7 +75,7 @@ class Slot:
         for host in self.hosts:
             host.serve()
 
-    def resume(self) -> None:
+    def reclaim(self) -> None:
         """End the loan. If the slot was lent, both requests use it until one of them ends."""
         self.is_lent = False
         if self._loan is not None:
@@ -84,7 +84,7 @@ class Slot:
 
     def release(self) -> None:
         """Free the slot for the next request; further calls do nothing."""
-        self.resume()
+        self.reclaim()
         while self.hosts:
             self.hosts.pop().remove(self)
 
@@ -260,8 +260,9 @@ class HostThrottle(dict[str, Host]):
 
 # -- hosts that refuse or are down
 
-HOST_CODES = frozenset({IssueCode.HOST_REFUSES, IssueCode.HOST_DOWN})
-"""Reasons to skip a document after failures of other documents of its host."""
+PAUSE_CODES = frozenset({IssueCode.HOST_REFUSES, IssueCode.HOST_DOWN})
+"""Codes of a request that was not sent, because its host is paused. They are also the reasons of
+the sitemaps that are left when the host is given up."""
 
 _REFUSING_STATUSES = LOGIN_STATUSES | {403, 429}
 _VERDICTS = {
@@ -398,17 +399,20 @@ class HostBreaker:
     def check(self, url: str, wait: float) -> None:
         """Raise FetchError if a URL must not be requested, because its host is paused.
 
-        A host that requests a long `wait`, in seconds, is paused.
+        A host that requests a long `wait`, in seconds, is paused for this time.
         """
-        if wait > ROBOTS_MAX_CRAWL_DELAY_SECONDS:
+        if wait > LONGEST_HELD_WAIT_SECONDS:
             failures = self._failures.setdefault(origin_of(url), _Failures())
             end = time.monotonic() + wait
             failures.paused_until = max(failures.paused_until, end)
-            detail = f"requested to wait for {wait:.0f} s"
-            raise FetchError(IssueCode.HOST_REFUSES, url, detail)
+            failures.reason = IssueCode.HOST_REFUSES
+            failures.cause = f"requested to wait for {wait:.0f} s"
+            raise FetchError(failures.reason, url, failures.cause)
         failures = self._find(url)
         if failures.paused_until and failures.trial != url:
-            detail = f"{failures.count} failures in a row: {failures.cause}"
+            detail = failures.cause
+            if failures.count >= self._options.failures_in_row:
+                detail = f"{failures.count} failures in a row: {detail}"
             raise FetchError(failures.reason, url, detail)
 
     def _find(self, url: str) -> _Failures:

@@ -35,7 +35,7 @@ from sitemapreader._types.options import (
 from sitemapreader._types.urls import host_of
 from sitemapreader.fetch.answers import DeadlineClock, HttpResponse, may_pass
 from sitemapreader.fetch.client import Client, MakesClients, Trust
-from sitemapreader.fetch.hosts import HOST_CODES, HostThrottle, Slot
+from sitemapreader.fetch.hosts import PAUSE_CODES, HostThrottle, Slot
 from sitemapreader.fetch.proxies import Proxies
 from sitemapreader.fetch.refusals import make_refusal
 from sitemapreader.fetch.urls import (
@@ -326,7 +326,7 @@ class Exchange:
                 response = await self._fetch()
             except FetchError as error:
                 error.tries = attempts
-                if error.code in HOST_CODES:  # no request was sent
+                if error.code in PAUSE_CODES:  # no request was sent
                     error.tries = attempts - 1
                     error.http_status = status
                 if not may_pass(error):

@@ -232,7 +232,7 @@ async def test_a_paused_slot_is_lent_to_another_requester_only() -> None:
     """The same requester waits for its release, another one only for a pause of some length."""
     host = HostThrottle(1, 0.0)["a"]
     slot = await entering(host, WALK)
-    slot.pause()
+    slot.offer()
     sibling, stranger = entering(host, WALK), entering(host)
     assert not await is_let_in(stranger)
     assert await is_let_in(stranger, PATIENT)
@@ -249,13 +249,13 @@ async def test_a_slot_in_use_is_not_lent() -> None:
     slot = await entering(host, WALK)
     stranger = entering(host)
     for _ in range(20):
-        slot.pause()
+        slot.offer()
         await asyncio.sleep(0)
-        slot.resume()
+        slot.reclaim()
     assert not await is_let_in(stranger, LENT)
-    slot.pause()
+    slot.offer()
     assert await is_let_in(stranger, PATIENT)
-    slot.resume()  # both are in use now
+    slot.reclaim()  # both are in use now
     third = entering(host, OTHER_WALK)
     assert not await is_let_in(third, LENT)
     slot.release()

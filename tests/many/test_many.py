@@ -462,7 +462,7 @@ async def test_many_names_of_a_slow_domain_hold_up_nobody() -> None:
 
 @pytest.fixture
 def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sitemapreader._many.places._MAX_PARKED", 50)
+    monkeypatch.setattr("sitemapreader._many.places._MAX_WAITING_SITES", 50)
     monkeypatch.setattr("sitemapreader._many.run._MAX_SEEN", 3)
 
 

@@ -215,8 +215,8 @@ async def test_pauses_double_and_one_trial_is_made_at_a_time(code: int) -> None:
 async def test_a_host_that_asks_for_a_long_wait_holds_up_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A Retry-After that is longer than a Crawl-delay can be sends the others' slots on."""
-    monkeypatch.setattr("sitemapreader.fetch.hosts.ROBOTS_MAX_CRAWL_DELAY_SECONDS", 0.2)
+    """A Retry-After that is longer than a worker waits sends the others' slots on."""
+    monkeypatch.setattr("sitemapreader.fetch.hosts.LONGEST_HELD_WAIT_SECONDS", 0.2)
     asked: set[str] = set()
 
     async def answer_later(request: web.Request) -> Answer:
@@ -237,6 +237,17 @@ async def test_a_host_that_asks_for_a_long_wait_holds_up_no_other(
         locs = await read_some(quick.base, 20, hosts="any", options=options)
         assert len(asked) == len(slow.requested) - slow.times["/robots.txt"] == 2
     assert sum("/q" in loc for loc in locs) == 20
+
+
+def test_a_host_that_requests_a_long_wait_is_no_host_that_failed() -> None:
+    """Each sitemap that is not requested then has the wait as its cause."""
+    breaker = HostBreaker(FetchOptions())
+    for number, wait in enumerate((600.0, 0.0)):
+        with pytest.raises(FetchError) as caught:
+            breaker.check(f"{SITE}{number}.xml", wait)
+        assert caught.value.code is IssueCode.HOST_REFUSES
+        assert caught.value.detail == "requested to wait for 600 s"
+    assert breaker.find_reason(SITE)[1] == "requested to wait for 600 s"
 
 
 async def read_some(site: str, count: int, **arguments: Any) -> list[str]:

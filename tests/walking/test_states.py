@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, strategies as st
 
+from sitemapreader import walk
+from sitemapreader._types.options import FetchOptions
 from sitemapreader._types.outcomes import Status
 from sitemapreader._walk.states import (
     ENDS,
@@ -18,8 +20,9 @@ from sitemapreader._walk.states import (
     SitemapLife,
     SitemapState,
 )
+from sitemapreader.fetch import MemoryFetcher
 from tests.support import package
-from tests.support.walking import ROBOTS, SITE, index, moved, urlset, walk_all
+from tests.support.walking import ROBOTS, SITE, index, moved, status, urlset, walk_all
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,25 +87,38 @@ def test_each_outcome_is_an_end() -> None:
     } == {status: status.value for status in Status}
 
 
-def test_a_worker_can_always_be_stopped() -> None:
-    """The walk may be left in each state in which a worker has the sitemap."""
+def test_a_state_waits_or_can_be_left() -> None:
+    """A worker that is stopped leaves the sitemap, and one that waits again is never left."""
     stops = {SitemapEvent.SKIP, SitemapEvent.LEAVE}
     for state in set(SitemapState) - ENDS:
-        assert state.is_queued or stops & list_events(state).keys(), state
+        if state.is_queued:
+            assert SitemapEvent.LEAVE not in list_events(state), state
+        else:
+            assert stops & list_events(state).keys(), state
 
 
-async def test_each_sitemap_of_a_walk_comes_to_its_end(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Whatever becomes of a sitemap, its last state is an end, and each end is in these walks."""
-    ways: dict[SitemapLife, list[SitemapState]] = {}
+Ways = dict[SitemapLife, list[tuple[SitemapEvent, SitemapState]]]
+"""Sitemap -> its events, and the states that they led to."""
+
+
+@pytest.fixture
+def ways(monkeypatch: pytest.MonkeyPatch) -> Ways:
+    """Return the ways of all sitemaps of the walks of a test."""
+    found: Ways = {}
     process = SitemapLife.process
 
     def note(life: SitemapLife, event: SitemapEvent) -> None:
         process(life, event)
-        ways.setdefault(life, []).append(life.state)
+        found.setdefault(life, []).append((event, life.state))
 
     monkeypatch.setattr(SitemapLife, "process", note)
+    return found
+
+
+async def test_walks_report_each_event_and_come_to_each_end(
+    ways: Ways, tmp_path: Path
+) -> None:
+    """Whatever becomes of a sitemap, its last state is an end; nothing in the table is unused."""
     names = ("whole.xml", "moved.xml", "cut.xml", "absent.xml", "no/forbidden.xml")
     whole = urlset(f"{SITE}1")
     pages = {
@@ -114,8 +130,22 @@ async def test_each_sitemap_of_a_walk_comes_to_its_end(
     }
     for _ in range(2):
         await walk_all(pages, state=tmp_path / "state.db")
-    assert all(way[-1].is_end for way in ways.values())
-    assert {way[-1] for way in ways.values()} == ENDS - {SitemapState.LEFT}
+    await walk_all(
+        list_refused(20), options=FetchOptions(host_pause_seconds=0.01, concurrency=2)
+    )
+    many = urlset(*(f"{SITE}{number}" for number in range(20_000)))
+    async with walk(SITE, fetcher=MemoryFetcher({f"{SITE}sitemap.xml": many})) as urls:
+        await anext(aiter(urls))
+    assert {way[-1][1] for way in ways.values()} == ENDS
+    assert {event for way in ways.values() for event, _ in way} == set(SitemapEvent)
+
+
+def list_refused(number: int) -> dict[str, Any]:
+    """Return an index of documents that the host refuses."""
+    refused = {
+        url: status(403, url) for url in (f"{SITE}{n}.xml" for n in range(number))
+    }
+    return {f"{SITE}sitemap.xml": index(*refused), **refused}
 
 
 def test_only_the_table_changes_a_state() -> None:
