@@ -261,7 +261,7 @@ class AuditDatabase:
         """Run work on the database in a thread; when cancelled, interrupt it first."""
         return await run_in_thread(work, self.connection.interrupt)
 
-    def load(self, rows: pa.RecordBatch, queries: Iterable[str]) -> None:
+    def load(self, rows: pa.RecordBatch | pa.Table, queries: Iterable[str]) -> None:
         """Run queries on rows, which are the table `arriving` to them."""
         self.connection.register("arriving", rows)
         for query in queries:
