@@ -81,6 +81,22 @@ def _make_builder() -> TreeBuilder:
 
 
 @attrs.define
+class _OpenRecord:
+    """A record that is being mended."""
+
+    begin: int = 0
+    """Place of its start tag."""
+    opened: list[_Open] = attrs.Factory(list)
+    """The elements that are open, from the record inwards; none before its start tag."""
+    builder: TreeBuilder = attrs.Factory(_make_builder)
+    lines: dict[Element, int] = attrs.Factory(dict)
+    """Its elements, and the lines on which they begin."""
+    repairs: set[IssueCode] = attrs.Factory(set)
+    error: IssueCode | None = None
+    """Reason why it must be dropped; its further fields are left out."""
+
+
+@attrs.define
 class Mender:
     """Mender of a text, in which bad bytes are lone surrogates.
 
@@ -95,8 +111,6 @@ class Mender:
     _why: IssueCode | None
     closing: str = ""
     """Text that would close the comment, section or instruction at the end."""
-    _begin: int = 0
-    """Place where the open record begins."""
     _passed: int = 0
     """Place up to which all was read, except unclosed constructs."""
     is_odd: bool = False
@@ -104,19 +118,18 @@ class Mender:
     _counted: int = 0
     _found: dict[re.Pattern[str], re.Match[str] | None] = attrs.Factory(dict)
     _finished: list[Record] = attrs.Factory(list)
-    opened: list[_Open] = attrs.Factory(list)
-    """The elements that are open, from the record inwards."""
-    _builder: TreeBuilder = attrs.Factory(_make_builder)
-    _lines: dict[Element, int] = attrs.Factory(dict)
-    _repairs: set[IssueCode] = attrs.Factory(set)
-    _error: IssueCode | None = None
-    """Reason why the open record must be dropped; its further fields are left out."""
+    _record: _OpenRecord = attrs.Factory(_OpenRecord)
+
+    @property
+    def opened(self) -> list[_Open]:
+        """The elements that are open, from the record inwards."""
+        return self._record.opened
 
     @property
     def end(self) -> int:
         """The place where the unread text begins."""
         if self.opened:
-            return self._begin
+            return self._record.begin
         return self._passed
 
     def read(self) -> Iterator[Record | None]:
@@ -155,7 +168,7 @@ class Mender:
     def _start(self, token: re.Match[str]) -> None:
         prolog = self._prolog
         tag = _get_tag(token)
-        is_left_out = self._error and self.opened and tag not in prolog.records
+        is_left_out = self._record.error and self.opened and tag not in prolog.records
         if self._repair_missing_end(tag, token) or is_left_out:
             return
         repairs = set[IssueCode]()
@@ -193,8 +206,8 @@ class Mender:
                     self._prolog.names.add_own(name.uri)
                 return
         self._open_element(name, attributes, namespaces, token.start())
-        self._repairs |= repairs
-        if is_empty and not self._error:
+        self._record.repairs |= repairs
+        if is_empty and not self._record.error:
             self._end()
 
     def _is_record(self, name: Name) -> bool:
@@ -210,7 +223,7 @@ class Mender:
             above = ""
         if above not in FIELDS or tag not in FIELDS:
             return False
-        self._repairs.add(IssueCode.MISMATCHED_TAG)
+        self._record.repairs.add(IssueCode.MISMATCHED_TAG)
         self._end()
         return above == tag and _NO_CONTENT.match(self._text, token.end()) is not None
 
@@ -247,12 +260,12 @@ class Mender:
         if tag in tags:
             above = tags[::-1].index(tag)
             if above:
-                self._repairs.add(IssueCode.MISMATCHED_TAG)
+                self._record.repairs.add(IssueCode.MISMATCHED_TAG)
             for _ in range(above + 1):
                 self._end()
         elif tags and tag not in ROOTS:
-            self._repairs.add(IssueCode.MISMATCHED_TAG)
-            self._mark(self._builder.comment)
+            self._record.repairs.add(IssueCode.MISMATCHED_TAG)
+            self._mark(self._record.builder.comment)
             before = self._text[token.start() - 1]
             if tags[-1] in FIELDS and before != ">" and not before.isspace():
                 self._end()  # a misspelt end tag
@@ -278,21 +291,17 @@ class Mender:
         self._line += self._text.count("\n", self._counted, position)
         self._counted = position
         if not self.opened:
-            self._begin, self._error, self._repairs, self._lines = (
-                position,
-                None,
-                set(),
-                {},
-            )
+            self._record = _OpenRecord(position)
         if len(self.opened) >= self._limits.record_depth:
-            self._error = self._error or IssueCode.TOO_DEEP
+            self._record.error = self._record.error or IssueCode.TOO_DEEP
         if self._count():
             split = (
                 (each.rpartition(":"), value) for each, value in attributes.items()
             )
             expanded = {
                 expand_name(
-                    prefix and self._find_uri(prefix, namespaces, self._repairs), local
+                    prefix and self._find_uri(prefix, namespaces, self._record.repairs),
+                    local,
                 ): value
                 for (prefix, _, local), value in split
                 if prefix != "xmlns" and (prefix or local != "xmlns")
@@ -300,40 +309,43 @@ class Mender:
                 if (prefix + local).translate(_IN_NAMES).isidentifier()
             }
             if len(expanded) > self._limits.attributes:
-                self._error = IssueCode.TOO_MANY_ATTRIBUTES
-            element = self._builder.start(expand_name(name.uri, name.local), expanded)
-            self._lines[element] = self._line
+                self._record.error = IssueCode.TOO_MANY_ATTRIBUTES
+            element = self._record.builder.start(
+                expand_name(name.uri, name.local), expanded
+            )
+            self._record.lines[element] = self._line
             self.opened.append(_Open(element, name.tag, namespaces))
 
     def _count(self) -> bool:
         """Count an element, a comment or a PI; return whether it is kept."""
-        if len(self._lines) > self._limits.record_elements:
-            self._error = self._error or IssueCode.TOO_MANY_ELEMENTS
-        return not self._error
+        if len(self._record.lines) > self._limits.record_elements:
+            self._record.error = self._record.error or IssueCode.TOO_MANY_ELEMENTS
+        return not self._record.error
 
     def _mark(self, make: Callable[[str], Element]) -> None:
         """Insert an instruction, or a comment that splits a text."""
         if self._count():
-            self._lines[make("")] = self._line
+            self._record.lines[make("")] = self._line
 
     def _end(self) -> None:
         """Close the innermost element."""
         if len(self.opened) > 1:
-            self._builder.end(self.opened.pop().element.tag)
+            self._record.builder.end(self.opened.pop().element.tag)
         else:
             self._finish()
 
     def _finish(self, repair: IssueCode | None = None) -> None:
         """Close the record with everything that is open in it."""
         if repair:
-            self._repairs.add(repair)
+            self._record.repairs.add(repair)
         for element, *_ in reversed(self.opened):
-            self._builder.end(element.tag)
+            self._record.builder.end(element.tag)
         root = self.opened[0].element
-        find_line = self._lines.__getitem__
-        self._finished.append(Record(root, find_line, self._error, self._repairs))
-        self.opened.clear()
-        self._builder = _make_builder()
+        find_line = self._record.lines.__getitem__
+        self._finished.append(
+            Record(root, find_line, self._record.error, self._record.repairs)
+        )
+        self._record = _OpenRecord()
 
     def finish(self) -> list[Record]:
         """Return the record that the end of the text cuts, without the field that it cuts."""
@@ -353,7 +365,7 @@ class Mender:
     def _read_text(self, token: re.Match[str]) -> None:
         if self.opened:
             if "<" in token[0]:
-                self._repairs.add(IssueCode.BARE_LESS_THAN)
+                self._record.repairs.add(IssueCode.BARE_LESS_THAN)
             self._add_text(token[0], unescape)
         else:
             self._note_trailing(token)
@@ -361,9 +373,9 @@ class Mender:
     def _add_text(
         self, text: str, decode: Callable[[str, set[IssueCode]], str]
     ) -> None:
-        text = _replace_bad_bytes(text, self._repairs)
-        if self.opened and (decoded := decode(text, self._repairs)):
-            self._builder.data(decoded)
+        text = _replace_bad_bytes(text, self._record.repairs)
+        if self.opened and (decoded := decode(text, self._record.repairs)):
+            self._record.builder.data(decoded)
 
     def _note_trailing(self, token: re.Match[str]) -> None:
         if self._prolog.closed and not token[0].isspace():
@@ -383,11 +395,11 @@ class Mender:
             if self._is_unclosed(start, closing):
                 content_end = end = self._find_end(begin, start)
                 self.closing = ""
-                self._repairs.add(IssueCode.MISMATCHED_TAG)
+                self._record.repairs.add(IssueCode.MISMATCHED_TAG)
             self._add_text(self._text[start:content_end], remove_controls)
             return end
         if begin != COMMENT_START and self.opened:
-            self._mark(self._builder.pi)
+            self._mark(self._record.builder.pi)
         if closing:
             return closing.end()
         end = self._find_end(begin, start)
