@@ -273,13 +273,12 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                metavar="TIME", type=parse_patience),
         Option("--revisit", "scale", "fetch only N of the known sitemaps, those where changes "
                "have probably waited longest", "revisit_all", **_COUNTED),
-        Option("--gone-pages", "scale", "check whether N pages of unlisted URLs of each host "
+        Option("--gone-pages", "scale", "check whether N pages of missing URLs of each host "
                "are gone", default=0, **_COUNTED),
         Option("--unlisted", "urls", "with --changes: at the end, print the URLs that no sitemap "
                "lists any more; requires a format with the field `change`, such as jsonl"),
-        Option("--gone", "urls", "with --changes: at the end, request the pages of unlisted URLs, "
-               "and "
-               "print the pages that return 404 or 410"),
+        Option("--gone", "urls", "with --changes: at the end, request the pages of missing URLs, "
+               "and print the pages that return 404 or 410 in two walks"),
     ),
     "output": (
         Option("--json", "urls read newest discover why tree state audit compare scale",

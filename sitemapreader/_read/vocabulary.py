@@ -120,7 +120,7 @@ _EXTENSION_URIS = {
     if uri.startswith(("http://www.google.com/", "http://www.w3.org/1999/xhtml"))
     and uri.removeprefix("http://www.").startswith(start)
 }
-"""Key of an extension -> its only namespace."""
+"""Key of an extension of Google or XHTML -> the URI that search engines know."""
 
 MAX_NAMESPACES = 256
 """Namespaces that are kept of one document: every batch is parsed with all that are bound."""

@@ -145,13 +145,13 @@ class Changes:
 
     A walk with it delivers the entries that are new or differ from the previous walk, with `change`
     set. `Walk.unlisted` yields the URLs that no document lists any more, and `Walk.gone` the ones
-    of these whose page is gone.
+    that are missing from their document, and whose page answers 404 or 410.
 
     Attributes:
         state: a file, or a `State`, that remembers the walk.
         unlisted: deliver at the end also the URLs that became unlisted, with `change` set to
             "unlisted". They are not in `report.entries`.
-        gone: number of unlisted URLs whose page is requested at the end. Gone pages are delivered
+        gone: number of missing URLs whose page is requested at the end. Gone pages are delivered
             as well, with `change` set to "gone".
         revisit: number of documents to request: the ones in which most news is expected to have
             waited longest. The others are "not-due". A site that the state does not know is walked

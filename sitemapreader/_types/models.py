@@ -234,7 +234,8 @@ class Change(StrEnum):
     UNLISTED = "unlisted"
     """No document lists it any more, or its record says that it was deleted."""
     GONE = "gone"
-    """The URL is unlisted, and its page responded with 404 or 410."""
+    """A document that listed the URL lacks it, and its page responded with 404 or 410 in two walks.
+    The URL need not be unlisted."""
 
 
 class DateSource(StrEnum):

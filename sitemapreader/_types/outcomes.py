@@ -399,7 +399,7 @@ class SiteOutcome:
         changed: how many of them were known with another record; `None` without `changes`.
         unlisted: how many URLs became unlisted; `None` without `changes`, and if the walk did not
             reach its end.
-        gone: how many unlisted URLs were found to be gone; `None` if no page was requested.
+        gone: how many missing URLs were found to be gone; `None` if no page was requested.
         documents: how many sitemaps were read, or are unchanged.
         requests: how many requests were made for documents, redirects not counted; those for pages
             that may be gone are not among them.

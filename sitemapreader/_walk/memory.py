@@ -147,7 +147,9 @@ class UnlistedUrl:
 
 @attrs.frozen
 class GonePage:
-    """A page that is gone: its URL is missing, and it responded so in two walks.
+    """A page that is gone: its URL is missing, and it answered 404 or 410 in two walks.
+
+    The URL need not be unlisted.
 
     Attributes:
         loc: the URL.

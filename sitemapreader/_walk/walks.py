@@ -170,7 +170,9 @@ class Walk(TaskStream[Batch]):
             yield from self._tell_each("unlisted", rows)
 
     def gone(self, limit: int = 1_000) -> Loop[GonePage]:
-        """Request the pages of unlisted URLs; yield the gone ones, each once.
+        """Request the pages of missing URLs; yield the gone ones, each once.
+
+        A URL is missing when a document that listed it lacks it: it need not be unlisted.
 
         Their status is asked for, no body: a page is gone if it answers 404 or 410 in two walks
         that are `confirm_after` apart, each time beside listed neighbours that live. Every other

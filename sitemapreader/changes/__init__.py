@@ -1,7 +1,8 @@
 """The state of walks in one SQLite file: the documents of each walk, and its progress.
 
 For each document it holds the validators, the hash of its body, and the URLs that it listed.
-Nothing here fetches: the walker reads the state, and decides when to write.
+`gone.py` alone requests pages, by the client of the walk; nothing else here fetches. The walk reads
+the state, and decides when to write.
 
 The public `State` is a file's path, its rules, and queries of what the file holds.
 """
@@ -217,7 +218,7 @@ class State:
         return self._list_pages("unlisted", site)
 
     def gone(self, site: str | None = None) -> Iterator[GonePage]:
-        """Yield the unlisted URLs whose page is known to be gone; else as `unlisted`."""
+        """Yield the missing URLs whose page is known to be gone; else as `unlisted`."""
         return self._list_pages("gone", site)
 
     def waiting(self, site: str | None = None) -> Iterator[UnlistedUrl]:

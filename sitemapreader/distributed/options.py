@@ -40,7 +40,7 @@ class ScaleOptions:
         revisit: how many sitemaps of the known hosts are fetched; sitemaps whose changes have
             waited longest come first. The number is divided among partitions by their hosts; each
             partition has one at least. `None` for all sitemaps.
-        gone: how many pages of unlisted URLs are requested from each host, to see if they are gone.
+        gone: how many pages of missing URLs are requested from each host, to see if they are gone.
         confirm_seconds: how far apart two readings are that lack a URL before it is unlisted. With
             a run a month, another one a day later tells a loss a month earlier.
         fetch: how the network is used, without headers and passwords: these hosts are strangers.

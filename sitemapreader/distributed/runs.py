@@ -72,7 +72,7 @@ class Totals:
         seconds: time since the run began, or until it was finished; 0 if that is unknown.
         urls: how many URLs were delivered.
         unlisted: how many URLs are no longer listed, since this run.
-        gone: how many unlisted URLs are known to be gone, since this run.
+        gone: how many missing URLs are known to be gone, since this run.
         statuses: how many hosts ended in each way.
         reasons: how many were not read completely for each reason.
         put_off: how many are not due again yet, because they failed, have no sitemap or asked for

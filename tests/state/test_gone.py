@@ -1,4 +1,4 @@
-"""Pages of unlisted URLs are asked: nothing that lives is gone, whatever its sitemaps do."""
+"""Pages of missing URLs are requested: nothing that lives is gone, whatever its sitemaps do."""
 
 from __future__ import annotations
 
