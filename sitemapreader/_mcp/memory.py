@@ -1,7 +1,7 @@
 """The folder in which `changes` remembers sites, and its bound.
 
-Of each site there are a state and the findings of the calls: a line with the moment of the last
-call, and a row a line with the moment in which it was found.
+Each site has a state and a file of findings. Its first line has the moment of the last call, and
+each other line has a row, with the moment at which it was found.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_FOLDER_BYTES = 512 * 1024 * 1024
-"""All files of `changes`. A state takes some 100 bytes a URL: this is enough for five million."""
-_OURS = re.compile(
+"""Size of all files of `changes`. It is enough for five million URLs of 100 bytes each."""
+_OWN_NAME = re.compile(
     r"([a-z0-9._-]{0,60}-[0-9a-f]{16})\.(?:jsonl|part|next|db(?:-wal|-shm)?)"
 )
-"""Name of a file of ours; the first group is its site's. No other file is removed."""
+"""Name of a file of this server; its first group is that of a site. Other files stay."""
 
 
 _KEPT_DAYS = 90
-"""Days for which findings are kept."""
+"""Days after which findings are removed."""
 _MOMENT = "found_at"
 
 
@@ -45,7 +45,7 @@ def open_private(path: Path) -> FileIO:
 
 
 def keep_findings(rows: Path, part: Path, moment: datetime) -> None:
-    """Add the rows of a finished call to the earlier ones, and forget the oldest."""
+    """Add the rows of a finished call to the earlier ones, and remove the oldest."""
     now = moment.isoformat(timespec="microseconds")
     oldest = (moment - timedelta(days=_KEPT_DAYS)).isoformat(timespec="microseconds")
     following = rows.with_suffix(".next")
@@ -85,23 +85,20 @@ def _read_lines_of(path: Path) -> Iterator[dict[str, str]]:
 class SiteMemory:
     """Memory of sites: for each a state, and the rows of its last result.
 
-    Beyond the bound the sites are forgotten that were not asked for longest. The next call for one
-    of them is the first call again.
+    Above the bound, sites whose last call is oldest are removed. The next call for such a site is a
+    first call again.
     """
 
     folder: Path
     _used: Counter[str] = attrs.field(factory=Counter)
-    """Names of sites -> calls that use their files now."""
+    """Name of a site -> number of calls that use its files now."""
 
     def find_rows(self, site: str) -> Path:
         """Return the file of a site's last rows; its state has the same name."""
-        key = blake2b(
-            url_key(site).encode("utf-8", "surrogatepass"), digest_size=8
-        ).hexdigest()
-        return (
-            self.folder
-            / f"{re.sub('[^a-z0-9.-]', '_', host_of(site))[:60]}-{key}.jsonl"
-        )
+        url = url_key(site).encode("utf-8", "surrogatepass")
+        key = blake2b(url, digest_size=8).hexdigest()
+        name = re.sub("[^a-z0-9.-]", "_", host_of(site))[:60]
+        return self.folder / f"{name}-{key}.jsonl"
 
     @contextmanager
     def use(self, rows: Path) -> Iterator[None]:
@@ -114,19 +111,21 @@ class SiteMemory:
             self._used[rows.stem] -= 1
 
     def _forget_oldest(self) -> None:
-        files = defaultdict(list)
+        """Remove the files of the oldest unused sites until the rest is within the bound."""
+        files: dict[str, list[Path]] = defaultdict(list)
+        sizes: Counter[str] = Counter()
+        used_at: dict[str, float] = defaultdict(float)
         for path in self.folder.iterdir():
-            if match := _OURS.fullmatch(path.name):
-                files[match[1]].append((path, path.stat()))
-        total = sum(stat.st_size for site in files.values() for _, stat in site)
-
-        def find_age(site: str) -> float:
-            return max(stat.st_mtime for _, stat in files[site])
-
-        for site in sorted(files, key=find_age):
-            if total <= MAX_FOLDER_BYTES:
+            if match := _OWN_NAME.fullmatch(path.name):
+                site = match[1]
+                status = path.stat()
+                files[site].append(path)
+                sizes[site] += status.st_size
+                used_at[site] = max(used_at[site], status.st_mtime)
+        for site in sorted(files, key=used_at.__getitem__):
+            if sizes.total() <= MAX_FOLDER_BYTES:
                 break
             if not self._used[site]:
-                for path, stat in files[site]:
+                del sizes[site]
+                for path in files[site]:
                     path.unlink(missing_ok=True)
-                    total -= stat.st_size

@@ -147,7 +147,7 @@ ExactUrls = Annotated[
     ),
 ]
 
-# -- answers
+# -- results
 
 _maybe = partial(_about, default=None, exclude_if=lambda value: value is None)
 
@@ -180,7 +180,7 @@ class ToolAnswer(BaseModel):
     def fill(
         self, rows: Iterable[Mapping[str, Any] | None], limit: int, offset: int
     ) -> "ToolAnswer":
-        """Take the rows that follow an offset, as many as there is room for."""
+        """Add the rows that follow an offset, as far as there is room for them."""
         size = 0
         for row in filter(None, islice(rows, offset, None)):
             size += len(json.dumps(row))
@@ -192,35 +192,31 @@ class ToolAnswer(BaseModel):
             self.rows.append(dict(row))
         return self
 
-    def describe(self, found: Report | Discovery) -> "ToolAnswer":
-        """Say whether all was read, and which sitemaps were not, and why."""
-        lost = [each for each in found.documents if each.is_lost]
-        self.documents_read = sum(each.is_answered for each in found.documents)
+    def describe(self, report: Report | Discovery) -> "ToolAnswer":
+        """Set the completeness, and the sitemaps that were not read, with the reasons."""
+        lost = [document for document in report.documents if document.is_lost]
+        self.documents_read = sum(document.is_answered for document in report.documents)
         worst = sorted(
-            found.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1])
+            report.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1])
         )
         self.issues = {
             _explain_failure(str(code)): count
             for code, count in worst[:_MAX_NAMED_DOCUMENTS]
         }
-        if isinstance(found, Report):
-            complete = found.complete
-        else:
-            complete = not lost
+        complete = not lost
+        if isinstance(report, Report):
+            complete = report.complete
         if not complete and not self.documents_read:
             raise ToolError(f"nothing was read: {'; '.join(self.issues)}")
-        self.not_read = [_show_document(each) for each in lost[:_MAX_NAMED_DOCUMENTS]]
+        self.not_read = list(map(_show_document, lost[:_MAX_NAMED_DOCUMENTS]))
         self.not_read_in_all = len(lost)
-        ends = (IssueCode.BUDGET_SECONDS, IssueCode.NO_SITEMAP)
-        end = next(
-            (_explain_failure(str(each)) for each in ends if each in found.counts), ""
-        )
-        if lost:
-            said = f"{len(lost)} documents were not read: see not_read"
-        else:
-            said = ""
         self.complete = complete
-        self.reason = end or said
+        if lost:
+            self.reason = f"{len(lost)} documents were not read: see not_read"
+        for code in (IssueCode.BUDGET_SECONDS, IssueCode.NO_SITEMAP):
+            if code in report.counts:
+                self.reason = _explain_failure(str(code))
+                break
         return self
 
 
@@ -228,8 +224,8 @@ class ToolAnswer(BaseModel):
 class SiteTools:
     """The tools, with the fetcher and the folder of states that they share.
 
-    Every site is a stranger's: it may lie at public addresses only, and at what the person who
-    started the server allows in the fetcher's options.
+    Every site belongs to a stranger, so requests go only to public addresses, and to addresses that
+    the user of the server allows in the fetcher's options.
     """
 
     _fetcher: HttpFetcher
@@ -242,14 +238,13 @@ class SiteTools:
 
         Rows: url; found_by: robots (robots.txt names it), path (it was guessed) or page (a link).
         """
-        found = await discover(site, fetcher=self._fetcher, trusted=False)
+        discovery = await discover(site, fetcher=self._fetcher, trusted=False)
         rows = (
-            {"url": _show_url(each.loc), "found_by": str(each.via)}
-            for each in found.sitemaps
+            {"url": _show_url(sitemap.loc), "found_by": str(sitemap.via)}
+            for sitemap in discovery.sitemaps
         )
-        return (
-            ToolAnswer(site=_show_url(site)).describe(found).fill(rows, limit, offset)
-        )
+        answer = ToolAnswer(site=_show_url(site)).describe(discovery)
+        return answer.fill(rows, limit, offset)
 
     async def tree(
         self, site: Site, limit: Limit = 100, offset: Offset = 0
