@@ -54,14 +54,13 @@ class Console:
     def __init__(
         self, *, quiet: bool = False, verbose: bool = False, has_file: bool = False
     ) -> None:
-        # whoever started the program may have closed it
+        # the parent process may have closed it
         self._is_open = sys.stderr is not None
         self.shows_progress = self._is_open and not quiet and sys.stderr.isatty()
         self._is_quiet = quiet
+        self._min_severity = Severity.WARNING
         if verbose:
-            self._least = Severity.INFO
-        else:
-            self._least = Severity.WARNING
+            self._min_severity = Severity.INFO
         is_terminal = sys.stdout is not None and sys.stdout.isatty()
         self._shows_results = is_terminal and not has_file
         self._drawn = ""
@@ -94,7 +93,7 @@ class Console:
         """Print a line about the error that ends the program, even with `--quiet`."""
         if self._is_open:
             self.draw("")
-            # in one write: other processes may write to the same stream
+            # in one write, because other processes may write to the same stream
             sys.stderr.write(f"sitemapreader: {excerpt(text, MAX_MESSAGE)}\n")
 
     def print_issues(self, report: Report, source: str) -> None:
@@ -104,33 +103,41 @@ class Console:
         unreachable robots.txt is not reported beside the error that caused it, nor that a site
         which is down has no sitemap.
         """
-        failed = {
-            each.sitemap for each in report.issues if each.severity is Severity.ERROR
-        }
+        failed: set[str] = set()
         groups: dict[tuple[IssueCode, str], list[Issue]] = {}
         for issue in report.issues:
             groups.setdefault((issue.code, issue.sitemap), []).append(issue)
-        places = Counter(code for code, _ in groups)
-        # beyond its limit
-        left = report.counts - Counter(issue.code for issue in report.issues)
-        for (code, place), same in groups.items():
-            is_told = code is IssueCode.ROBOTS_UNREACHABLE and place in failed
-            is_told |= code is IssueCode.NO_SITEMAP and report.outcome.reason != code
-            if not is_told and code.severity >= self._least:
-                more = len(same) - 1 + (left.pop(code, 0) if places[code] == 1 else 0)
-                self._print_issue(
-                    same[0], place or source, f" (and {more} more)" if more else ""
+            if issue.severity is Severity.ERROR:
+                failed.add(issue.sitemap)
+        group_counts = Counter(code for code, _ in groups)
+        # Issues above the limit of a document are only counted
+        uncounted = report.counts - Counter(issue.code for issue in report.issues)
+        for (code, sitemap), issues in groups.items():
+            if code is IssueCode.ROBOTS_UNREACHABLE and sitemap in failed:
+                continue
+            if code is IssueCode.NO_SITEMAP and report.outcome.reason != code:
+                continue
+            if code.severity >= self._min_severity:
+                others = len(issues) - 1
+                if group_counts[code] == 1:
+                    others += uncounted.pop(code, 0)
+                self._print_issue(issues[0], sitemap or source, others)
+        for code, number in uncounted.items():
+            if code.severity >= self._min_severity:
+                severity = code.severity.name.lower()
+                self.print_line(
+                    f"{severity} {code}: {source}: and {number} more of these"
                 )
-        for code, number in left.items():
-            if code.severity >= self._least:
-                named = f"{code.severity.name.lower()} {code}"
-                self.print_line(f"{named}: {source}: and {number} more of these")
 
-    def _print_issue(self, issue: Issue, place: str, others: str) -> None:
-        line = f":{issue.line}" if issue.line else ""
-        said = describe_issue(issue, others)
+    def _print_issue(self, issue: Issue, location: str, others: int) -> None:
+        if issue.line:
+            location += f":{issue.line}"
+        note = ""
+        if others:
+            note = f" (and {others} more)"
         self.print_line(
-            f"{issue.severity.name.lower()} {issue.code}: {place}{line}: {said}"
+            f"{issue.severity.name.lower()} {issue.code}: {location}: "
+            f"{describe_issue(issue, note)}"
         )
 
     def print_summary(self, summary: RunSummary) -> None:
@@ -139,15 +146,13 @@ class Console:
             self.print_line(line)
 
 
-def describe_issue(issue: Issue, others: str = "") -> str:
+def describe_issue(issue: Issue, note: str = "") -> str:
     """Return the message of an Issue, with the URL and the text that it is about."""
-    about = " ".join(
-        part for part in (issue.url, name_options(issue.value or "")) if part
-    )
-    meaning, advice = (
-        name_options(text) for text in (issue.code.meaning, issue.code.advice)
-    )
-    return f"{meaning}{f' [{about}]' if about else ''}{others}: {advice}"
+    meaning = name_options(issue.code.meaning)
+    subject = [issue.url or "", name_options(issue.value or "")]
+    if any(subject):
+        meaning += f" [{' '.join(filter(None, subject))}]"
+    return f"{meaning}{note}: {name_options(issue.code.advice)}"
 
 
 # -- progress
@@ -176,22 +181,25 @@ async def show_progress(console: Console, summary: RunSummary) -> AsyncIterator[
 
 
 async def _draw_progress(console: Console, summary: RunSummary) -> None:
-    began = changed_at = time.monotonic()
+    began = time.monotonic()
+    changed_at = began
     figures: tuple[int, ...] = ()
     while True:
         await asyncio.sleep(SECONDS)
         now = time.monotonic()
         seconds = now - began
-        done, known = summary.count_documents()
+        done, total = summary.count_documents()
         received = summary.count_bytes()
         parts = [
-            f"{summary.printed:,} {summary.what}",
-            f"{done}/{known} documents",
+            f"{summary.printed:,} {summary.noun}",
+            f"{done}/{total} documents",
             f"{summary.printed / seconds:,.0f}/s",
             show_bytes(received),
             f"{seconds // 60:.0f}:{seconds % 60:02.0f}",
         ]
-        if figures != (figures := (summary.printed, summary.pages, done, received)):
+        last_figures = figures
+        figures = (summary.printed, summary.pages, done, received)
+        if figures != last_figures:
             changed_at = now
         elif now - changed_at > _PATIENCE_SECONDS:
             parts[:0] = summary.name_awaited()
@@ -201,7 +209,9 @@ async def _draw_progress(console: Console, summary: RunSummary) -> None:
             parts.insert(0, f"pages visited: {summary.pages:,}")
         line = ", ".join(parts)
         width = _find_width() - 1
-        console.draw(line if len(line) <= width else line[: line.rfind(",", 0, width)])
+        if len(line) > width:
+            line = line[: line.rfind(",", 0, width)]
+        console.draw(line)
 
 
 def _find_width() -> int:
@@ -215,7 +225,7 @@ def _find_width() -> int:
 # -- the summary
 
 _MAX_NAMED_FAILURES = 10
-"""Documents, or sources that failed, named for each reason; the rest is only counted."""
+"""Documents, or failed sources, that are named for each reason; others are only counted."""
 _SUMMED = (
     "undated",
     "future",
@@ -232,14 +242,14 @@ _SUMMED = (
 class RunSummary:
     """The sums over all sources, the exit code and the last lines of the run."""
 
-    what: str = "URLs"
+    noun: str = "URLs"
     """Noun for the things that `printed` counts, in the plural."""
     is_for_many: bool = False
     printed: int = 0
     pages: int = 0
-    """Visited ones of an audit."""
-    told: Counter[Change] = attrs.field(factory=Counter)
-    """Numbers of unlisted and of gone URLs among them."""
+    """Number of pages that an audit has visited."""
+    removed: Counter[Change] = attrs.field(factory=Counter)
+    """Numbers of unlisted and of gone URLs among the printed ones."""
     unknown: int = 0
     """Lines of a list that are not a source."""
     repeated: int = 0
@@ -258,59 +268,68 @@ class RunSummary:
     _left_out: Counter[str] = attrs.field(factory=Counter)
     _lost: Counter[tuple[str, str]] = attrs.field(factory=Counter)
     """Status and reason -> number of lost sources or documents; the next one names the first."""
-    _named: dict[tuple[str, str], list[str]] = attrs.field(factory=dict)
+    _named_losses: dict[tuple[str, str], list[str]] = attrs.field(factory=dict)
 
     def add(self, site: SiteWalk, report: Report) -> None:
         """Add a source that has ended, and its report."""
         documents = report.documents
-        reason = report.outcome.reason
-        reason = reason or ("unfetched children" if site.children else "cannot be read")
-        found = bool(report.entries or site.sitemaps) or _has_unwanted(report)
-        complete = report.complete and not site.children and not site.fault
+        is_found = bool(report.entries or site.sitemaps) or _has_unwanted(report)
+        is_complete = report.complete and not site.children and not site.fault
         self.done += 1
         self.sums.update({name: getattr(report, name) or 0 for name in _SUMMED})
         self.sums["filtered"] += sum(document.filtered for document in documents)
         self._answered |= any(document.is_answered for document in documents)
-        self._found |= found
-        self._complete &= complete
+        self._found |= is_found
+        self._complete &= is_complete
         self.statuses += report.statuses
-        self._left_out += Counter(
-            {r: n for r, n in report.left_out.items() if r in EXPECTED_SKIPS}
+        for left_out_reason, number in report.left_out.items():
+            if left_out_reason in EXPECTED_SKIPS:
+                self._left_out[left_out_reason] += number
+        if not is_complete:
+            self._add_losses(site, report, is_found=is_found)
+        # above its limit a report counts skipped documents without listing them
+        listed = Counter(
+            document.reason for document in documents if document.is_left_out
         )
-        lost = [document for document in documents if document.is_lost]
-        if not found and not complete:
-            # it is named anyway
+        for lost_reason, number in (report.left_out - listed).items():
+            if lost_reason not in NOTHING_LOST:
+                self._lost["not read", lost_reason] += number
+
+    def _add_losses(self, site: SiteWalk, report: Report, *, is_found: bool) -> None:
+        """Add the lost documents of a source, or the source itself."""
+        reason = report.outcome.reason
+        if not reason:
+            reason = "unfetched children" if site.children else "cannot be read"
+        lost = [document for document in report.documents if document.is_lost]
+        if not is_found:
+            # the source itself is named in any case
             lost = [
-                each
-                for each in lost
-                if each.role is Role.SITEMAP and each.url != site.name
+                document
+                for document in lost
+                if document.role is Role.SITEMAP and document.url != site.name
             ]
             self._failed += 1
             if self.is_for_many or not lost:
-                self._lose("failed", reason, site.name)
-        elif not complete and not lost:
-            self._lose("read in part", reason, site.name)
-        for each in lost:
-            is_part = each.status is Status.PARTIAL
-            self._lose("read in part" if is_part else "not read", each.reason, each.url)
-        # beyond its limit a report counts skipped documents without listing them
-        listed = Counter(each.reason for each in documents if each.is_left_out)
-        for reason, number in (report.left_out - listed).items():
-            if reason not in NOTHING_LOST:
-                self._lost["not read", reason] += number
+                self._add_loss("failed", reason, site.name)
+        elif not lost:
+            self._add_loss("read in part", reason, site.name)
+        for document in lost:
+            status = "not read"
+            if document.status is Status.PARTIAL:
+                status = "read in part"
+            self._add_loss(status, document.reason, document.url)
 
-    def _lose(self, how: str, reason: str, url: str) -> None:
-        self._lost[how, reason] += 1
-        named = self._named.setdefault((how, reason), [])
-        if len(named) < _MAX_NAMED_FAILURES:
-            named.append(url)
+    def _add_loss(self, status: str, reason: str, url: str) -> None:
+        self._lost[status, reason] += 1
+        urls = self._named_losses.setdefault((status, reason), [])
+        if len(urls) < _MAX_NAMED_FAILURES:
+            urls.append(url)
 
     def count_documents(self) -> tuple[int, int]:
         """Return how many documents are finished, and how many are known so far."""
         walks = [site.walk for site in self.running if site.walk is not None]
-        done = self.statuses.total() + sum(
-            walk.report.statuses.total() for walk in walks
-        )
+        done = self.statuses.total()
+        done += sum(walk.report.statuses.total() for walk in walks)
         return done, done + sum(walk.pending for walk in walks)
 
     def count_bytes(self) -> int:
@@ -320,12 +339,16 @@ class RunSummary:
 
     def name_awaited(self) -> list[str]:
         """Name the host that is waited for, and the number of others, in a list; or none."""
-        walks = [site.walk for site in self.running if site.walk is not None]
-        hosts = sorted({host for walk in walks for host in walk.awaited_hosts})
+        hosts: set[str] = set()
+        for site in self.running:
+            if site.walk is not None:
+                hosts.update(site.walk.awaited_hosts)
         if not hosts:
             return []
-        others = f" and {len(hosts) - 1} more" if len(hosts) > 1 else ""
-        return [f"waiting for {excerpt(hosts[0])}{others}"]
+        text = f"waiting for {excerpt(min(hosts))}"
+        if len(hosts) > 1:
+            text += f" and {len(hosts) - 1} more"
+        return [text]
 
     @property
     def _is_begun(self) -> bool:
@@ -335,13 +358,16 @@ class RunSummary:
     def find_exit_code(self) -> int:
         """Return the exit code by the rules of docs/exit-codes.md."""
         if not self._is_begun:
-            return USAGE if self.unknown else NO_URL
+            if self.unknown:
+                return USAGE
+            return NO_URL
         if not self.limit_reached and not self._answered:
             return NOTHING_FETCHED
         if not self.limit_reached and not self._found:
             return NO_URL
-        is_all = self._complete and not self.unknown and not self.is_cut
-        return ALL_READ if is_all else PARTIAL
+        if self._complete and not self.unknown and not self.is_cut:
+            return ALL_READ
+        return PARTIAL
 
     def format_lines(self) -> Iterator[str]:
         """Yield the last lines of the run: the results, the unread sitemaps, and the reasons."""
@@ -364,17 +390,12 @@ class RunSummary:
             yield f"skipped as configured: {_count_each(self._left_out)}"
 
     def _format_lost(self) -> Iterator[str]:
-        for (how, reason), number in sorted(self._lost.items()):
-            named = self._named.get((how, reason), [])
-            if number > len(named):
-                others = f" and {number - len(named)} more"
-            else:
-                others = ""
-            if named:
-                urls = f"{', '.join(named)}{others}"
-            else:
-                urls = "too many to name"
-            yield f"{how}: {number} {reason}: {urls}"
+        for (status, reason), number in sorted(self._lost.items()):
+            named_urls = self._named_losses.get((status, reason), [])
+            urls = ", ".join(named_urls) or "too many to name"
+            if named_urls and number > len(named_urls):
+                urls += f" and {number - len(named_urls)} more"
+            yield f"{status}: {number} {reason}: {urls}"
         if waiting := self.sums["waiting"]:
             urls = inflect(waiting, "URLs")
             yield f"not unlisted yet: {waiting} {urls}, because a later walk must confirm it"
@@ -392,24 +413,27 @@ class RunSummary:
             line = f"{self.printed:,} of {sampled:,}"
         else:
             line = f"{self.printed}"
-        line += f" {inflect(self.printed, self.what)}"
-        line += f" ({_count_each(self.told)})" if self.told else ""
+        line += f" {inflect(self.printed, self.noun)}"
+        if self.removed:
+            line += f" ({_count_each(self.removed)})"
         if self.done > 1:
             line += f" from {self.done} sources"
-            line += f" ({self._failed} failed)" if self._failed else ""
-        return line + (
-            f"; documents: {_count_each(self.statuses)}" if self.statuses else ""
-        )
+            if self._failed:
+                line += f" ({self._failed} failed)"
+        if self.statuses:
+            line += f"; documents: {_count_each(self.statuses)}"
+        return line
 
 
 def _count_each(counts: Counter[Any]) -> str:
-    return ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
+    return ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
 
 
 def _has_unwanted(report: Report) -> bool:
-    """Return whether something was known, or held back by a filter."""
-    known = any(document.listed or is_known(document) for document in report.documents)
-    return known or any(report.left_out[reason] for reason in FILTERED)
+    """Return whether URLs or documents are known, or were excluded by a filter."""
+    if any(document.listed or is_known(document) for document in report.documents):
+        return True
+    return any(report.left_out[reason] for reason in FILTERED)
 
 
 def take_report(site: SiteWalk) -> Report:
@@ -418,9 +442,9 @@ def take_report(site: SiteWalk) -> Report:
         report = Report(0)
     else:
         report = site.walk.report
-    if site.file is not None:  # nobody knows its URL, and nothing around it was meant
+    if site.file is not None:  # its URL is not known, so its scope is not known either
         report.issues = [
-            each for each in report.issues if each.code != IssueCode.OUT_OF_SCOPE
+            issue for issue in report.issues if issue.code != IssueCode.OUT_OF_SCOPE
         ]
         del report.counts[IssueCode.OUT_OF_SCOPE]
         for issue in report.issues:

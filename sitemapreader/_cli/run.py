@@ -125,19 +125,19 @@ def _find_task(word: str, arguments: argparse.Namespace, find: Find) -> SiteTask
 
 
 class SourceRun:
-    """The sources of a command: read, shown, and summed up with the noun `what`."""
+    """The sources of a command: read, shown, and counted with a `noun`."""
 
     def __init__(
         self,
         arguments: argparse.Namespace,
         *,
-        what: str = "URLs",
+        noun: str = "URLs",
         find: Find = find_named,
     ) -> None:
         self.arguments = arguments
         self.keywords = make_keywords(arguments)
         self.console = Console.from_arguments(arguments)
-        self.summary = RunSummary(what, is_for_many(arguments))
+        self.summary = RunSummary(noun, is_for_many(arguments))
         self._lists: list[str] = arguments.input_file or []
         self.named = find_sources(arguments, find)
         self._on_end: OnEnd | None = None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-T = TypeVar("T")
+Number = TypeVar("Number", int, float)
 MAX_DEPTH = 100
 """Depth of indexes: the JSON encoder cannot write much deeper trees; the protocol allows 1."""
 _UNITS_BY_LETTER = {
@@ -34,10 +34,9 @@ def parse_since_option(text: str) -> datetime:
 
     if moment := dates.parse_since(text):
         return moment
-    said = (
+    raise ArgumentTypeError(
         f"{text!r}: write a date (2026-01-31) or a time before now (30m, 12h, 7d, 2w)"
     )
-    raise ArgumentTypeError(said)
 
 
 def parse_until_option(text: str) -> datetime:
@@ -46,9 +45,8 @@ def parse_until_option(text: str) -> datetime:
 
     moment = parse_since_option(text)
     if text[-1:] in _UNITS_BY_LETTER:
-        end = None
-    else:
-        end = end_of_span(moment, text)
+        return moment
+    end = end_of_span(moment, text)
     if end is None:
         return moment
     return end - timedelta.resolution
@@ -56,10 +54,11 @@ def parse_until_option(text: str) -> datetime:
 
 def parse_duration(text: str) -> timedelta:
     """Parse a time such as 30m, or a number of seconds."""
+    number = text
+    unit = "s"
     if text[-1:] in _UNITS_BY_LETTER:
-        number, unit = (text[:-1], text[-1:])
-    else:
-        number, unit = (text, "s")
+        number = text[:-1]
+        unit = text[-1:]
     with suppress(OverflowError, ValueError):
         span = timedelta(**{_UNITS_BY_LETTER[unit]: float(number)})
         if span > timedelta(0):
@@ -81,15 +80,16 @@ def parse_pattern(text: str) -> re.Pattern[str]:
 
 
 def _make_number_parser(
-    read: Callable[[str], T], accepts: Callable[[T], bool], wanted: str
-) -> Callable[[str], T]:
+    read: Callable[[str], Number], accepts: Callable[[Number], bool], example: str
+) -> Callable[[str], Number]:
     """Return a parser of numbers of some range."""
 
-    def parse(text: str) -> T:
+    def parse(text: str) -> Number:
         with suppress(ValueError):
-            if accepts(number := read(text)):
+            number = read(text)
+            if accepts(number):
                 return number
-        raise ArgumentTypeError(f"{text!r}: write {wanted}")
+        raise ArgumentTypeError(f"{text!r}: write {example}")
 
     return parse
 
@@ -169,7 +169,7 @@ def parse_base_url(text: str) -> str:
 
 def parse_file(text: str) -> str:
     """Parse the name of a file."""
-    if not text:  # an unset variable of a script, most often
+    if not text:  # usually an unset variable of a script
         raise ArgumentTypeError("the name of the file is empty: write one")
     if text.startswith("file:"):
         raise ArgumentTypeError(f"{text!r}: write the path of the file, without file:")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def run_discover(arguments: argparse.Namespace) -> int:
     """Print the sitemaps and return the exit code."""
     form = find_output_format(arguments, LIST_FORMATS)
-    run = SourceRun(arguments, what="sitemaps", find=find_rooted)
+    run = SourceRun(arguments, noun="sitemaps", find=find_rooted)
     lines = LineWriter(get_output_path(arguments), is_array=form == "json")
 
     async def print_site(site: SiteWalk) -> None:

@@ -187,7 +187,9 @@ class _UrlPrinter:
         self._summary.printed += len(rows)
         if self._run.arguments.changes:
             changes = get_column(rows, "change")
-            self._summary.told += Counter(each for each in changes if each in _REMOVALS)
+            self._summary.removed += Counter(
+                change for change in changes if change in _REMOVALS
+            )
         if self._summary.printed == self._limit:
             self._summary.limit_reached = True
             # else the walks end, and the state has all

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def run_watch(arguments: argparse.Namespace) -> int:
     """Print changes until a signal, or the end of the time; return the exit code."""
-    run = SourceRun(arguments, what="changes", find=find_rooted)
+    run = SourceRun(arguments, noun="changes", find=find_rooted)
     path = get_output_path(arguments)
     if path is not None and Path(path).suffix != ".atom":
         raise UsageError(
