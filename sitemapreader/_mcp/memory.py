@@ -30,7 +30,7 @@ MAX_FOLDER_BYTES = 512 * 1024 * 1024
 _OWN_NAME = re.compile(
     r"([a-z0-9._-]{0,60}-[0-9a-f]{16})\.(?:jsonl|part|next|db(?:-wal|-shm)?)"
 )
-"""Name of a file of this server; its first group is that of a site. Other files stay."""
+"""Name of a file of this server; its first group is the name of a site."""
 
 
 _KEPT_DAYS = 90
