@@ -1,4 +1,4 @@
-"""robots.txt, and what a site says about the use of its content."""
+"""Rules of robots.txt, and the preferences of a site about the use of its content."""
 
 from sitemapreader._read.robots import Robots, parse_robots
 from sitemapreader._read.usage import usage_of

@@ -1,4 +1,4 @@
-"""Settings of a project: a file that says what the command line does not.
+"""Settings of a project: a file with values for options that the command line leaves out.
 
 In `sitemapreader.toml`, or below `[tool.sitemapreader]` in `pyproject.toml`, a key is the long name
 of an option. It holds for all commands that have the option, or, in a table with the name of a

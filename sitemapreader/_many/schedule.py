@@ -56,7 +56,7 @@ class SiteSchedule:
         return due
 
     async def find_turn(self, name: str) -> dict[str, Any]:
-        """Return what the outcome of a site says about its next turn."""
+        """Return the next turn of a site by its outcome."""
         if self.plan is None:
             return {}
         turn: dict[str, Any] = await self._ask("find_turn", name)

@@ -47,7 +47,7 @@ def suggest(word: str, known: Iterable[str], otherwise: str = "") -> str:
 
 @attrs.frozen
 class _Habit:
-    """A row of the table: names, and what to write in their place."""
+    """A row of the table: names, and the text to write in their place."""
 
     names: frozenset[str]
     words: frozenset[str]
@@ -118,7 +118,7 @@ def _is_negated(name: str) -> bool:
 
 
 def advise_option(name: str, command: str, flags: Mapping[str, Flags]) -> str:
-    """Return what to write in place of an unknown option, with a blank before it; "" if unknown.
+    """Return the hint for an unknown option, with a blank before it; "" if there is none.
 
     Args:
         name: the option as it was typed, such as "--max-urls" or "-k".
@@ -179,7 +179,7 @@ def _name_owners(name: str, flags: Mapping[str, Flags]) -> str:
 
 
 def advise_command(word: str, commands: Collection[str]) -> str:
-    """Return what to write in place of a word that is no command; "" if unknown."""
+    """Return the hint for a word that is no command; "" if there is none."""
     close = suggest(word, commands)
     return _advise("command", word, lambda _: True) or close
 
@@ -187,7 +187,7 @@ def advise_command(word: str, commands: Collection[str]) -> str:
 def advise_argument(
     name: str, known: Collection[str], settings: Mapping[str, str]
 ) -> str:
-    """Return what to write in place of an unknown keyword argument; "" if unknown.
+    """Return the hint for an unknown keyword argument; "" if there is none.
 
     Args:
         name: the name as it was given.

@@ -15,4 +15,4 @@ MOVED_NAMES = {
     for room, names in _ROOMS.items()
     for name in names.split()
 } | {"WalkArguments": "the arguments themselves, as `inspect.signature(walk)` has them"}
-"""Name of 0.3 -> what to write instead."""
+"""Name of 0.3 -> its replacement."""

@@ -1,4 +1,4 @@
-"""The figures of an audit, the words of its rules, and what a sample is worth."""
+"""The figures of an audit, the words of its rules, and the confidence in a sample."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class AuditInputError(ValueError):
-    """A wrong or unreadable input of an audit; the message says what to do."""
+    """A wrong or unreadable input of an audit; the message names the remedy."""
 
 
 def read_json(

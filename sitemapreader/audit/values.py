@@ -289,7 +289,7 @@ class DocumentFacts:
 
 @attrs.define(kw_only=True)
 class OldFolder:
-    """The judged old URLs of one folder, and what became of them."""
+    """The judged old URLs of one folder, with their outcomes."""
 
     folder: str
     pages: int

@@ -180,7 +180,7 @@ class Output:
         return temporary
 
     def discard(self) -> None:
-        """Remove what was written; an older file of this name stays."""
+        """Remove the written part; an older file of this name stays."""
         self._is_ended = True
         self.rollback()
 

@@ -163,7 +163,7 @@ _MAX_HOST_FILE_BYTES = 1_000 * MAX_LINES
 _REWRITERS = frozenset(
     {b".htaccess", b"web.config", b"_worker.js", b"staticwebapp.config.json"}
 )
-"""Files that make a host answer for URLs without a file; what they say is not read."""
+"""Files that make a host answer for URLs without a file; their content is not read."""
 _SITEMAP = re.compile(
     rb"(?:.*/)?[^/]*sitemap[^/]*\.xml(?:\.gz)?", re.DOTALL | re.IGNORECASE
 )
