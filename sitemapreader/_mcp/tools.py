@@ -260,22 +260,20 @@ class SiteTools:
                 pass
         report = entries.report
         rows: list[ToolRow] = [
-            _show_document(each)
+            _show_document(document)
             | {
-                "kind": str(each.format or each.role),
-                "urls": each.listed,
-                "sitemaps": each.children,
-                "bytes": each.bytes_raw,
-                "listed_by": _show_url(each.parent),
+                "kind": str(document.format or document.role),
+                "urls": document.listed,
+                "sitemaps": document.children,
+                "bytes": document.bytes_raw,
+                "listed_by": _show_url(document.parent),
             }
-            for each in sorted(
+            for document in sorted(
                 report.documents, key=lambda document: not document.is_lost
             )
         ]
-        answer = ToolAnswer(site=_show_url(site), urls_in_all=report.entries).describe(
-            report
-        )
-        return answer.fill(rows, limit, offset)
+        answer = ToolAnswer(site=_show_url(site), urls_in_all=report.entries)
+        return answer.describe(report).fill(rows, limit, offset)
 
     async def urls(
         self,
@@ -307,11 +305,8 @@ class SiteTools:
                 rows.append(None if len(rows) < offset else _show_entry(entry))
                 if len(rows) > offset + limit:
                     break
-        return (
-            ToolAnswer(site=_show_url(site))
-            .describe(entries.report)
-            .fill(rows, limit, offset)
-        )
+        answer = ToolAnswer(site=_show_url(site)).describe(entries.report)
+        return answer.fill(rows, limit, offset)
 
     async def why(self, site: Site, urls: AskedUrls) -> ToolAnswer:
         """Explain for each URL whether the sitemaps of a site list it, and if not, why not.
@@ -324,11 +319,13 @@ class SiteTools:
         )
         rows = (
             {
-                "url": _show_url(each.url),
-                "verdict": str(each.verdict),
-                "causes": [excerpt(cause.message, _MAX_CHARS) for cause in each.causes],
+                "url": _show_url(explanation.url),
+                "verdict": str(explanation.verdict),
+                "causes": [
+                    excerpt(cause.message, _MAX_CHARS) for cause in explanation.causes
+                ],
             }
-            for each in explanations
+            for explanation in explanations
         )
         return ToolAnswer(site=_show_url(site)).fill(rows, len(urls), 0)
 
@@ -356,9 +353,9 @@ class SiteTools:
             )
         moment = _parse_moment(since) if since else None
         with self._memory.use(rows):
-            found = rows
+            file_of_rows = rows
             if since_last:
-                found = await self._look_for_changes(site, rows, answer)
+                file_of_rows = await self._find_changes(site, rows, answer)
             elif not rows.exists():
                 raise ToolError(
                     "no call has compared this site yet: use since_last=true"
@@ -368,43 +365,43 @@ class SiteTools:
                 if moment is not None:
                     shown = (row for row in shown if row["since"] >= _write(moment))
                 return answer.fill(shown, limit, offset)
-            if found != rows:  # interrupted
-                with found.open("rb") as file:
+            if file_of_rows != rows:  # interrupted
+                with file_of_rows.open("rb") as file:
                     return answer.fill(map(json.loads, file), limit, offset)
             return answer.fill(read_findings(rows, moment), limit, offset)
 
-    async def _look_for_changes(
-        self, site: str, rows: Path, answer: ToolAnswer
-    ) -> Path:
-        """Write changes beside a file, and replace it at the end; return where they are."""
+    async def _find_changes(self, site: str, rows: Path, answer: ToolAnswer) -> Path:
+        """Write changes into a second file, which becomes `rows` at the end; return the file."""
         is_first = not rows.exists()  # noqa: ASYNC240 (names in our own folder)
         is_over = False
         changes = Changes(rows.with_suffix(".db"), unlisted=True)
-        place = rows.with_suffix(".part")
-        with open_private(place) as part:
+        unfinished = rows.with_suffix(".part")
+        with open_private(unfinished) as part:
             async with walk(
                 site, fetcher=self._fetcher, trusted=False, state=changes
             ) as entries:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(PATIENCE_SECONDS * 0.9):
                         async for batch in entries.batches():
-                            # What an interrupted call has found is not found again: it stays here.
-                            shown = [] if is_first else map(_show_entry, batch)
-                            part.write(
-                                b"".join(
-                                    json.dumps(row).encode() + b"\n" for row in shown
+                            # Changes of an interrupted call stay in the file, because the next
+                            # call does not find them again.
+                            if not is_first:
+                                lines = [
+                                    json.dumps(_show_entry(each)) for each in batch
+                                ]
+                                part.write(
+                                    "".join(f"{line}\n" for line in lines).encode()
                                 )
-                            )
                         is_over = True
         answer.describe(entries.report)
         if not is_over:
             answer.complete = False
             answer.reason = "this takes long: call again to continue"
-            return place
+            return unfinished
         if is_first:
-            said = "this was the first call: all URLs were recorded, and none is listed"
-            answer.reason = "; ".join(filter(None, (answer.reason, said)))
-        keep_findings(rows, place, datetime.now(UTC))
+            note = "this was the first call: all URLs were recorded, and none is listed"
+            answer.reason = "; ".join(filter(None, (answer.reason, note)))
+        keep_findings(rows, unfinished, datetime.now(UTC))
         return rows
 
     async def audit(
