@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SITE = "https://example.org/"
 
 
-def test_a_month(tmp_path: Path) -> None:
+def test_a_feed_keeps_the_last_changes_of_many_runs(tmp_path: Path) -> None:
     """The feed is valid on each day, has the last 200 changes, and no id changes or comes twice."""
     feed, rng = tmp_path / "changes.atom", random.Random(28)
     now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -67,7 +67,7 @@ def test_a_month(tmp_path: Path) -> None:
     assert len(set(ids)) > 250
 
 
-def test_in_the_shell(tmp_path: Path) -> None:
+def test_the_shell_writes_a_feed(tmp_path: Path) -> None:
     """Two runs with a state make one feed; one without news leaves it byte by byte."""
     site, feed = tmp_path / "site", tmp_path / "changes.atom"
     site.mkdir()

@@ -39,7 +39,9 @@ def count(by: CountBy, *entries: UrlEntry) -> dict[str | None, int]:
         ("a/x.notasuffixofafile", "a/", None),
     ],
 )
-def test_folders_and_extensions(loc: str, folder: str, extension: str | None) -> None:
+def test_a_url_counts_for_its_folder_and_extension(
+    loc: str, folder: str, extension: str | None
+) -> None:
     """The first folder of the path; the suffix of its last part; neither from a query."""
     assert count("folder", UrlEntry(SITE + loc)) == {SITE + folder: 1}
     assert count("extension", UrlEntry(SITE + loc)) == {extension: 1}
@@ -76,14 +78,14 @@ LINKS = (
         ("language", [UrlEntry(SITE, news=News(language="nl"))], {"nl": 1}),
     ],
 )
-def test_other_values(
+def test_a_url_counts_for_its_host_month_or_language(
     by: CountBy, entries: list[UrlEntry], counted: dict[str | None, int]
 ) -> None:
     """Spellings of a host are one; a date is that of lastmod, else of news; what a record says."""
     assert count(by, *entries) == counted
 
 
-def test_it_is_bounded() -> None:
+def test_rare_values_are_counted_together() -> None:
     """1,000 values are listed, whatever comes; nothing is lost, and no frequent one either."""
     counted = UrlCounts("folder")
     for start in range(0, 150_000, 500):
@@ -97,7 +99,7 @@ def test_it_is_bounded() -> None:
     assert sum(row.urls for row in rows) == 150_600
 
 
-def test_the_kinds() -> None:
+def test_an_unknown_kind_of_count_is_refused() -> None:
     """The shell offers what the library has, which refuses anything else."""
     assert get_args(CountBy) == COUNT_KINDS
     wrong: Any = "colour"
@@ -105,7 +107,7 @@ def test_the_kinds() -> None:
         UrlCounts(wrong)
 
 
-def test_in_the_shell() -> None:
+def test_the_shell_prints_counts() -> None:
     """Lines, CSV and JSON lines have the same rows, the most frequent first."""
     words = ["testdata/site", "--count-by", "extension"]
     assert run(*words).stdout == "\t37\n.pdf\t5\n.csv\t1\n"
@@ -119,7 +121,9 @@ def test_in_the_shell() -> None:
 @pytest.mark.cases(4)
 @pytest.mark.parametrize("kind", ["extension", "folder", "month"])
 @pytest.mark.parametrize("limit", [1, 7, 43, 100])
-def test_counts_of_a_limited_run(kind: str, limit: int, tmp_path: Path) -> None:
+def test_a_limited_run_counts_only_its_urls(
+    kind: str, limit: int, tmp_path: Path
+) -> None:
     """With `--limit` the URLs that would be printed are counted, to a terminal and to a file."""
     words = ["testdata/site", "--count-by", kind, "--limit", str(limit)]
     lines = run(*words).stdout.splitlines()

@@ -62,7 +62,7 @@ RECENT = ["new", "same-day", "changed", "unreadable"]
         (UrlEntry(PAGE, lastmod_text="soon"), None, None),
     ],
 )
-def test_date_and_source(
+def test_a_date_comes_from_lastmod_or_else_from_news(
     entry: UrlEntry, date: datetime | None, source: str | None
 ) -> None:
     """An entry says its date and where that is from; its lastmod stays as it is."""
@@ -147,7 +147,9 @@ def names(locs: list[str]) -> list[str]:
         ({"since": date(2020, 1, 31), "until": date(2020, 1, 31)}, "day noon undated"),
     ],
 )
-async def test_since_and_until(arguments: dict[str, Any], expected: str) -> None:
+async def test_since_and_until_select_by_date(
+    arguments: dict[str, Any], expected: str
+) -> None:
     """A moment, a day in UTC, or a time before now bounds the dates on either side."""
     walked = await walk_all(PAGES, **arguments)
     assert names(walked.locs) == expected.split()

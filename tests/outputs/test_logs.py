@@ -38,7 +38,9 @@ def make_site(base: str) -> Mapping[str, Page]:
     }
 
 
-async def test_requests_and_documents(caplog: pytest.LogCaptureFixture) -> None:
+async def test_requests_and_documents_are_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """DEBUG has every request, redirects too; INFO has every document, as a tree shows it."""
     caplog.set_level(logging.DEBUG, "sitemapreader")
     async with serve(make_site) as served, walk(served.base) as entries:
@@ -96,7 +98,7 @@ def test_foreign_text_makes_no_lines(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.slow
-def test_setup() -> None:
+def test_the_logger_is_silent_by_default() -> None:
     """Without a handler of the user's a walk is silent; `logging.basicConfig` is all it takes."""
     script = (
         "import logging, sys\n"

@@ -39,7 +39,7 @@ def content(path: Path) -> bytes:
 
 @pytest.mark.parametrize("kind", [str, Path])
 @pytest.mark.parametrize("name", NAMES)
-def test_the_name_says_the_format(
+def test_the_suffix_chooses_the_format(
     name: str, kind: Callable[[Path], str | Path], tmp_path: Path
 ) -> None:
     """A file is written as with the format named; a path is a text or a Path."""
@@ -71,7 +71,7 @@ def test_a_relative_name_is_of_the_folder_where_it_was_given(
 @pytest.mark.parametrize(
     "name", ["x", "x.jso", "x.gz", "csv", ".csv", "x.csv.zst", "x.csv/y"]
 )
-def test_a_name_that_says_nothing(name: str, tmp_path: Path) -> None:
+def test_an_unknown_suffix_is_refused(name: str, tmp_path: Path) -> None:
     """No format is guessed: the message lists the ends of names, and the formats."""
     with pytest.raises(
         ValueError, match=r"end it with \.urls.*or pass one of urls, jsonl"
@@ -95,7 +95,7 @@ GIVEN: dict[str, Callable[[], UrlEntry | Iterable[UrlEntry]]] = {
     "name", ["x.urls", "x.jsonl", "x.csv", "x.tsv.gz", "x.parquet"]
 )
 @pytest.mark.parametrize("given", GIVEN)
-def test_one_entry_or_many(given: str, name: str, tmp_path: Path) -> None:
+def test_write_takes_one_entry_or_many(given: str, name: str, tmp_path: Path) -> None:
     """What is written does not depend on how it was handed over; nothing is no record."""
     if name == "x.parquet":
         pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")

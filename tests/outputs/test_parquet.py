@@ -134,7 +134,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-def test_what_is_read_back_is_equal(tmp_path: Path) -> None:
+def test_entries_read_back_are_equal(tmp_path: Path) -> None:
     """Every field of every class comes back as it was; moments as the same moments."""
     entries = [BARE, FULL, *site()]
     assert entries_of(pq.read_table(write(tmp_path / "x", entries))) == entries
@@ -217,7 +217,7 @@ def test_polars_reads_it(file: Path) -> None:
     ]
 
 
-def test_the_schema(tmp_path: Path) -> None:
+def test_the_schema_follows_the_columns(tmp_path: Path) -> None:
     """Texts are strings, moments microseconds in UTC; what is always there is not null.
 
     The version is in the file, which has all columns without an entry, and else those chosen.
@@ -232,7 +232,7 @@ def test_the_schema(tmp_path: Path) -> None:
     assert chosen.column_names == ["news", "loc"]
 
 
-def test_misuse(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_misuse_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Binary data is not written to a terminal, and a compressed file is not compressed again."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     for words in ((None, "parquet"), ("x.parquet.gz",), ("x.gz", "parquet")):

@@ -61,7 +61,7 @@ def hostile() -> Report:
 # -- text
 
 
-async def test_a_line() -> None:
+async def test_a_document_is_shown_in_one_line() -> None:
     """The repr says whether everything was read, what came, and the gravest Issues first."""
     assert repr(Report(0)) == "<Report: complete; 0 URLs; documents: none>"
     report = (await walk_all(PAGES)).report
@@ -80,7 +80,7 @@ async def test_a_line() -> None:
     )
 
 
-def test_a_tree_of_redirects() -> None:
+def test_a_tree_shows_redirects() -> None:
     """Of two documents that have an address, the one that lists something has what is below."""
     last = f"{SITE}z.xml"
     pages: Pages = {
@@ -159,7 +159,7 @@ def test_a_report_is_plain_data() -> None:
     assert row.keys() == public - {"tally"} | {"complete", "outcome"}
 
 
-def test_a_report_as_a_file(tmp_path: Path) -> None:
+def test_a_report_is_written_as_a_file(tmp_path: Path) -> None:
     """`--report run.json` has what `to_dict` gives, at a limit too; it is for one source."""
     for words, entries in (([], 43), (["--limit", "5"], 5)):
         path = tmp_path / "run.json"

@@ -55,7 +55,7 @@ def test_a_file_appears_when_it_is_whole(tmp_path: Path, name: str) -> None:
     not Path("/dev/full").exists(), reason="no /dev/full: run it on Linux"
 )
 @pytest.mark.parametrize("format", FORMATS)
-def test_what_cannot_be_written(tmp_path: Path, format: str) -> None:  # noqa: A002 (as in open_output)
+def test_a_file_that_cannot_be_written_raises(tmp_path: Path, format: str) -> None:  # noqa: A002 (as in open_output)
     """It is an OSError, on entering or at the latest when the context is left; nothing is left."""
     for path, said in (
         ("/dev/full", "No space left"),
@@ -71,7 +71,7 @@ def test_what_cannot_be_written(tmp_path: Path, format: str) -> None:  # noqa: A
 @pytest.mark.parametrize(
     "given", ["https://a.example/", 3, [ENTRIES[0], "https://a.example/"]]
 )
-def test_what_is_no_entry_is_refused(tmp_path: Path, given: Any) -> None:
+def test_other_values_than_entries_are_refused(tmp_path: Path, given: Any) -> None:
     """The message says what is wanted, and what came; nothing is written."""
     with (
         pytest.raises(TypeError, match="write takes one UrlEntry or several"),
@@ -81,7 +81,7 @@ def test_what_is_no_entry_is_refused(tmp_path: Path, given: Any) -> None:
     assert names(tmp_path) == []
 
 
-def test_rights_links_and_long_names(tmp_path: Path) -> None:
+def test_rights_links_and_long_names_are_kept(tmp_path: Path) -> None:
     """A new file has the umask's rights, an old one keeps its own; what a link points to is new.
 
     A link that has the name of what is written meanwhile goes.
@@ -106,7 +106,7 @@ def test_rights_links_and_long_names(tmp_path: Path) -> None:
     sys.platform != "linux", reason="no RLIMIT_FSIZE as on Linux: run it there"
 )
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_disk_that_fills_up(tmp_path: Path, format: str) -> None:  # noqa: A002 (as in open_output)
+def test_a_full_disk_leaves_no_file(tmp_path: Path, format: str) -> None:  # noqa: A002 (as in open_output)
     """A file that cannot grow any further is an OSError, and leaves nothing behind."""
     script = (
         "import resource, signal, sys\n"

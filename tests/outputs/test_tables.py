@@ -137,7 +137,7 @@ def test_a_loss_in_a_stream_is_said_at_its_end() -> None:
     assert entries.report.counts[IssueCode.HTTP_STATUS] == 1
 
 
-def test_events_of_a_reader() -> None:
+def test_events_of_a_reader_become_rows() -> None:
     """What it mends is in the report and no loss; children that nobody fetches are one."""
     frame = to_dataframe(read(urlset(f"{SITE}?a&b"), SITEMAP))
     assert frame["loc"].tolist() == [f"{SITE}?a&b"]
@@ -212,7 +212,7 @@ def test_a_stream_that_is_left_ends_its_walk() -> None:
         assert walks() == []
 
 
-async def test_others_take_a_stream() -> None:
+async def test_polars_and_duckdb_accept_a_stream() -> None:
     """DuckDB and Polars take it with its lists, in a running loop as in notebooks."""
     polars = pytest.importorskip("polars", reason="no polars: pip install polars")
     frame = polars.from_arrow(read_batches(walk_sync(EXAMPLE, fetcher=example())))
@@ -239,7 +239,7 @@ PAGE = b"<!doctype html><title>x</title>"
 FOLDER = package.ROOT / "testdata" / "site"
 
 
-def test_the_words_of_a_warning() -> None:
+def test_a_warning_names_documents_and_issues() -> None:
     """It names the first of what was lost, and none that cost nothing; what is foreign, escaped."""
 
     def said(source: Any, fetcher: MemoryFetcher) -> str:
@@ -263,7 +263,9 @@ def test_the_words_of_a_warning() -> None:
 
 @pytest.mark.parametrize("kind", [str, Path])
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
-def test_a_folder(function: Callable[..., Any], kind: Callable[[Path], Any]) -> None:
+def test_a_folder_is_a_source(
+    function: Callable[..., Any], kind: Callable[[Path], Any]
+) -> None:
     """The path of a folder is read as a site, without any network."""
     assert len(function(kind(FOLDER))) == 43
 
@@ -350,7 +352,9 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
 
 @for_each("function", FUNCTIONS.values())
 @for_each("name", MISTAKES)
-def test_what_means_nothing_is_refused(name: str, function: Callable[..., Any]) -> None:
+def test_arguments_without_meaning_are_refused(
+    name: str, function: Callable[..., Any]
+) -> None:
     """It raises TypeError with what to pass, before anything is fetched; it is no empty table."""
     make, said = MISTAKES[name]
     with pytest.raises(TypeError, match=said):

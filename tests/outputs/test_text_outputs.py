@@ -104,7 +104,7 @@ def test_records_may_end_with_nul(tmp_path: Path, format: str) -> None:  # noqa:
 
 
 @pytest.mark.parametrize("format", ["csv", "tsv"])
-def test_headers(tmp_path: Path, format: str) -> None:  # noqa: A002 (as above)
+def test_tables_begin_with_the_names_of_columns(tmp_path: Path, format: str) -> None:  # noqa: A002 (as above)
     """A table of nothing names its columns; without a header it continues another one."""
     separator = {"csv": ",", "tsv": "\t"}[format]
     head = written(tmp_path, [], format, fields=["loc", "priority"])

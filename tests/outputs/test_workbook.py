@@ -59,7 +59,7 @@ def read(path: Path) -> dict[str, list[list[Any]]]:
     }
 
 
-def test_cells(tmp_path: Path) -> None:
+def test_cells_hold_texts_numbers_and_json(tmp_path: Path) -> None:
     """Texts are texts whatever they look like; numbers are numbers; nothing is an empty cell."""
     path = tmp_path / "table.xlsx"
     with open_output(path, fields=["loc", "title", "priority", "lastmod"]) as output:
@@ -90,7 +90,9 @@ def test_cells(tmp_path: Path) -> None:
     assert (len(title), title[-1]) == (32_767, "\u2026")
 
 
-def test_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_sheet_is_followed_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What does not fit a sheet goes on in another one; sites have their column."""
     monkeypatch.setattr(workbook, "MAX_ROWS", 11)
     path = tmp_path / "table.xlsx"
@@ -123,7 +125,7 @@ def test_nothing_is_left_behind(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_in_the_shell(tmp_path: Path) -> None:
+def test_the_shell_writes_a_workbook(tmp_path: Path) -> None:
     """`-o table.xlsx` writes URLs or counts, and not to a pipe."""
     assert run("testdata/site", "-o", str(tmp_path / "table.xlsx")).returncode == 0
     assert len(read(tmp_path / "table.xlsx")["urls"]) == 44

@@ -130,7 +130,7 @@ async def site() -> AsyncIterator[Web]:
 # -- what is submitted
 
 
-async def test_new_changed_and_gone(
+async def test_new_changed_and_gone_urls_are_submitted(
     site: Web, db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first call submits everything, the next ones what differs, a calm one nothing."""
@@ -153,7 +153,7 @@ async def test_new_changed_and_gone(
         assert (done.counts, done.report.complete) == (counts, True)
 
 
-async def test_a_request_is_what_the_protocol_wants(site: Web, db: Path) -> None:
+async def test_a_request_follows_the_protocol(site: Web, db: Path) -> None:
     """Host, key, its place and URLs that are escaped, without passwords and fragments."""
     odd = [
         f"{site.base}/ü x?q=ä#top",
@@ -186,7 +186,7 @@ async def test_25_000_changes_are_three_requests(site: Web, db: Path) -> None:
     assert (first.counts, len(site.requests)) == ({"recorded": 25_000}, 3)
 
 
-async def test_several_hosts(site: Web, db: Path) -> None:
+async def test_hosts_are_submitted_independently(site: Web, db: Path) -> None:
     """Hosts are independent: URLs of one without a key file wait, those of the others are sent."""
     async with serve() as other:
         port = int(other.base.rpartition(":")[2])
@@ -225,7 +225,7 @@ async def test_several_hosts(site: Web, db: Path) -> None:
 
 @pytest.mark.parametrize("refusing", [0, 1])
 @pytest.mark.parametrize("status", [403, 422, 400])
-async def test_a_host_that_is_refused(
+async def test_urls_of_a_refused_host_wait(
     site: Web, db: Path, refusing: int, status: int
 ) -> None:
     """The service refuses one host of two, of which either may be the site's own; all arrives."""
@@ -248,7 +248,9 @@ async def test_a_host_that_is_refused(
 
 
 @pytest.mark.parametrize("status", [429, 503, 0])
-async def test_a_service_that_is_down(site: Web, db: Path, status: int) -> None:
+async def test_urls_wait_while_the_service_is_down(
+    site: Web, db: Path, status: int
+) -> None:
     """A service that is down, or asks to wait, gets no request for another host; all waits."""
     async with serve() as other:
         options = attrs.evolve(
@@ -304,7 +306,7 @@ async def test_strangers_never_see_the_key(site: Web, db: Path, stranger: str) -
         ("http://127.0.0.2/k.txt", "blocked-address", 0),
     ],
 )
-async def test_a_key_that_is_not_there(
+async def test_a_missing_key_file_is_reported(
     site: Web, db: Path, page: bytes | str | int, said: str, status: int
 ) -> None:
     """Nothing is sent, and the message says what to put where; then all URLs come."""
@@ -335,7 +337,7 @@ SLOW = [pytest.param(status, marks=pytest.mark.slow) for status in (503, 301, 0)
 
 
 @pytest.mark.parametrize("status", [403, *SLOW])
-async def test_what_was_not_acknowledged_is_sent_again(
+async def test_unacknowledged_urls_are_sent_again(
     site: Web, db: Path, status: int
 ) -> None:
     """A refusal ends the run at once, in words; then all comes, one request at most twice."""
@@ -392,7 +394,7 @@ async def submit(
     return done.returncode, done.stdout, done.stderr
 
 
-async def test_the_shell(site: Web, db: Path) -> None:
+async def test_the_shell_submits_urls(site: Web, db: Path) -> None:
     """The first run records, `--dry-run` shows, the next one submits, and says how it went."""
     assert (await submit(site, db))[0] == 1  # a site without URLs records nothing
     site.publish("a", "b")
@@ -428,7 +430,7 @@ async def test_the_shell(site: Web, db: Path) -> None:
         (("--endpoint", "api.indexnow.org"), KEY, "write a full URL"),
     ],
 )
-def test_what_cannot_be_meant(
+def test_wrong_arguments_are_refused(
     tmp_path: Path, words: tuple[str, ...], content: str | None, said: str
 ) -> None:
     """A key or an endpoint that is none is refused before anything is fetched."""
@@ -474,7 +476,7 @@ class Killer:
 
 
 @pytest.mark.slow
-async def test_kills(site: Web, tmp_path: Path) -> None:
+async def test_a_killed_run_loses_no_url(site: Web, tmp_path: Path) -> None:
     """Killed at six places, then run again: all arrives, and one request at most twice.
 
     URLs have changed since the run before; what is listed no more waits for another day.
@@ -508,7 +510,7 @@ async def test_kills(site: Web, tmp_path: Path) -> None:
     assert total >= 9  # the pages of URLs that are gone are requested besides
 
 
-async def test_what_is_gone_and_was_refused_comes_again(
+async def test_a_refused_gone_url_is_sent_again(
     site: Web, db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """URLs that are gone are submitted by the next call if this one fails."""

@@ -260,7 +260,9 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawled]:
 
 @pytest.mark.slow
 @for_each("name", EXPECTED)
-def test_what_comes_of_a_spider(crawled: dict[str, Crawled], name: str) -> None:
+def test_a_spider_requests_and_counts_as_expected(
+    crawled: dict[str, Crawled], name: str
+) -> None:
     """Every page is requested once, everything lost is an Issue, and the rest is Scrapy's."""
     paths, issues, stats = EXPECTED[name]
     found = crawled[name]
@@ -271,7 +273,7 @@ def test_what_comes_of_a_spider(crawled: dict[str, Crawled], name: str) -> None:
         assert value == found.stats.get(stat, found.stats.get(f"sitemapreader/{stat}"))
 
 
-def test_callbacks_and_dates(crawled: dict[str, Crawled]) -> None:
+def test_callbacks_get_entries_with_dates(crawled: dict[str, Crawled]) -> None:
     """A rule names the callback of a page, whose request has the entry, through a disk as well."""
     assert crawled["ruled"].pages == [
         ("/de/1", "german", "2026-02-03"),
@@ -282,7 +284,7 @@ def test_callbacks_and_dates(crawled: dict[str, Crawled]) -> None:
     assert stored.stats["scheduler/dequeued/disk"] == 7
 
 
-def test_what_was_wrong_is_in_the_log(crawled: dict[str, Crawled]) -> None:
+def test_issues_are_in_the_log(crawled: dict[str, Crawled]) -> None:
     """Each Issue is a line of the spider's own log: its level, code, place, and what to do."""
     lines = {line.partition("[ours] ")[2] for line in crawled["ours"].log.splitlines()}
     (template,) = (line for line in lines if "template: " in line)

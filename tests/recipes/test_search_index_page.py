@@ -77,7 +77,9 @@ def short_waits() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("short_waits")
-async def test_days_of_a_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_index_follows_the_days_of_a_site(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No live page is deleted, no text of maintenance stored, and each change is there at last."""
     pytest.importorskip("trafilatura", reason="no trafilatura: pip install trafilatura")
     monkeypatch.chdir(tmp_path)

@@ -127,7 +127,7 @@ def test_the_days_after_deliver_only_what_changed(
     }
 
 
-def test_a_few_sitemaps_of_many_hosts(
+def test_revisit_limits_the_sitemaps_of_many_hosts(
     web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run asks all partitions together for so many; other hosts keep their rows, and a date."""
@@ -402,7 +402,7 @@ def test_options_of_strangers_open_nothing(web: WebServer, tmp_path: Path) -> No
     assert {row["status"] for row in rows.values()} == {"failed"}
 
 
-def test_pages_are_asked_whether_they_are_gone(
+def test_pages_of_unlisted_urls_are_requested(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With `gone`, a daily run asks the pages of unlisted URLs: one that is gone has a row."""

@@ -99,7 +99,7 @@ def test_the_number_of_partitions_never_changes(tmp_path: Path) -> None:
         begin_run(str(tmp_path), hosts, partitions=8)
 
 
-def test_what_cannot_be_an_output_is_refused(tmp_path: Path) -> None:
+def test_an_impossible_output_is_refused(tmp_path: Path) -> None:
     """Only powers of two up to 65,536 are taken, and lists with a host; else nothing is written."""
     for partitions in (0, 3, -4, 1 << 20):
         with pytest.raises(ValueError, match="power of two"):
@@ -120,7 +120,7 @@ TEXT = "".join(f"d{number}.com\n" for number in range(1_000)).encode()
         pytest.param("bz2", bz2.compress(TEXT), marks=pytest.mark.slow),
     ],
 )
-def test_a_damaged_list(tmp_path: Path, suffix: str, content: bytes) -> None:
+def test_a_damaged_list_is_refused(tmp_path: Path, suffix: str, content: bytes) -> None:
     """A compressed list that is cut, or has a wrong bit, makes no output and says so."""
     path, output = tmp_path / f"hosts.{suffix}", tmp_path / "out"
     damaged = bytearray(content)

@@ -140,7 +140,7 @@ def test_the_next_run_follows_one_that_is_finished(tmp_path: Path) -> None:
         finish(output, first)
 
 
-def test_the_end_of_a_run_removes_what_does_not_count(tmp_path: Path) -> None:
+def test_the_end_of_a_run_removes_uncommitted_files(tmp_path: Path) -> None:
     """Files that no commit names go: of attempts that died, of states that were replaced."""
     output = str(tmp_path)
     first = begin_run(output, HOSTS, partitions=1)

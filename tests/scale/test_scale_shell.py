@@ -94,7 +94,7 @@ def make_totals(committed: int, **given: Any) -> Totals:
     )
 
 
-def test_progress() -> None:
+def test_progress_is_printed() -> None:
     """A run that goes on says how much is done."""
     assert describe_progress(make_totals(4)) == (
         "4/8 partitions, 400 hosts (8 failed), 24,000 URLs"
@@ -227,7 +227,7 @@ def test_hosts_that_failed_are_listed(tmp_path: Path) -> None:
         (["CUT", "-o", "OUT"], 2, "cannot be read to its end"),
     ],
 )
-def test_wrong_usage(
+def test_wrong_usage_is_refused(
     hosts: Path, tmp_path: Path, words: list[str], code: int, said: str
 ) -> None:
     """What makes no sense is refused with a message that says what to do."""

@@ -85,7 +85,7 @@ def test_a_file_is_created_once(storage: Storage) -> None:
     assert found == {storage.read("commits/p-00001.json")}
 
 
-def test_files_come_and_go(storage: Storage, tmp_path: Path) -> None:
+def test_files_are_created_listed_and_removed(storage: Storage, tmp_path: Path) -> None:
     """What is written is listed and read, also by somebody who looked before it was there."""
     other = Storage(storage.output)
     assert other.list("a") == []
@@ -109,7 +109,7 @@ def test_files_come_and_go(storage: Storage, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(SCALE))
-def test_a_run_on_s3(s3_bucket: str, number: int) -> None:
+def test_a_run_works_on_s3(s3_bucket: str, number: int) -> None:
     """Lists, rows, statuses, states and commits lie on S3, and the second day needs all of them."""
     output, numbers = f"{s3_bucket}/run-{number}", range(4)
     storage = Storage(output)
@@ -133,7 +133,7 @@ def test_a_run_on_s3(s3_bucket: str, number: int) -> None:
             assert sum(pq.read_table(file).num_rows for file in files) == wanted
 
 
-def test_an_answer_that_is_lost(
+def test_a_request_whose_response_is_lost_is_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A request that is repeated is refused by what it has made itself: that commit is ours."""
