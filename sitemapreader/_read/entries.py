@@ -48,7 +48,7 @@ from sitemapreader._read.vocabulary import (
 from sitemapreader._types.dates import parse_lastmod
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import (
-    PARTS,
+    EXTENSION_ATTRIBUTES,
     Alternate,
     Change,
     Extra,
@@ -83,12 +83,12 @@ _GUID_MEANING = (OWN, "guid")
 _TITLE_MEANING = (OWN, "title")
 
 
-def read_parts(
-    context: RecordContext, parts: Iterable[tuple[Name, Element]], url: str
+def read_extensions(
+    context: RecordContext, elements: Iterable[tuple[Name, Element]], url: str
 ) -> Generator[None, None, dict[str, Any]]:
     """Return the values of elements beside the protocol's own, by attribute."""
     found: defaultdict[str, list[Any]] = defaultdict(list)
-    for name, element in parts:
+    for name, element in elements:
         for slot, value in _read_feed_part(context, name, element, url):
             if (
                 slot in found
@@ -104,7 +104,9 @@ def read_parts(
                 yield
         if context.is_due():
             yield
-    values: dict[str, Any] = {slot: tuple(found.get(slot, ())) for slot in PARTS}
+    values: dict[str, Any] = {
+        slot: tuple(found.get(slot, ())) for slot in EXTENSION_ATTRIBUTES
+    }
     for slot, extension in PARSED_EXTENSIONS.items():
         if not extension.many:
             values[slot] = next(reversed(values[slot]), None)
@@ -397,7 +399,7 @@ def _read_protocol_record(context: RecordContext, record: Element) -> Iterator[N
 
     A record without a loc may have its URL as its own text, unless that may be cut.
     """
-    parts, number = _split_by_loc(context, record)
+    by_loc, number = _split_by_loc(context, record)
     if context.is_due(len(record)):
         yield
     if number or context.record.cut:
@@ -407,31 +409,33 @@ def _read_protocol_record(context: RecordContext, record: Element) -> Iterator[N
     if number > 1:
         context.add_issue(IssueCode.REPEATED_LOC, record, value=str(number))
     elif texts and has_web_scheme(texts[0]):
-        parts[0].loc = record
-        parts[0].text = texts[0]
+        by_loc[0].loc = record
+        by_loc[0].text = texts[0]
         context.add_issue(IssueCode.MISSING_LOC, record, value=texts[0])
-    context.report_repairs(parts[0].text or "")
+    context.report_repairs(by_loc[0].text or "")
     is_url = context.names[record.tag].tag == "url"
-    for part in parts:
-        url = context.check_loc(part.text or "", part.loc)
+    for loc_fields in by_loc:
+        url = context.check_loc(loc_fields.text or "", loc_fields.loc)
         if url is not None:
             if is_url:
                 make = _make_url_entry
             else:
                 make = _make_sitemap_entry
-            yield from make(context, url, part)
+            yield from make(context, url, loc_fields)
         if context.is_due():
             yield
 
 
-def _split_by_loc(context: RecordContext, record: Element) -> tuple[list[_Part], int]:
+def _split_by_loc(
+    context: RecordContext, record: Element
+) -> tuple[list[_LocFields], int]:
     """Split a record by its locs, each with the fields behind it; count them.
 
     What stands before the first loc belongs to it too, and an empty one does not count beside
     others.
     """
-    part = _Part()
-    parts = [part]
+    loc_fields = _LocFields()
+    by_loc = [loc_fields]
     number = 0
     for child in record:
         name = context.names[child.tag]
@@ -439,25 +443,25 @@ def _split_by_loc(context: RecordContext, record: Element) -> tuple[list[_Part],
         if own == "loc":
             number += 1
             texts = list_texts(child)
-            if texts and part.text is not None:
-                part = _Part()
-                parts.append(part)
-            if texts or part.loc is None:
-                part.loc = child
+            if texts and loc_fields.text is not None:
+                loc_fields = _LocFields()
+                by_loc.append(loc_fields)
+            if texts or loc_fields.loc is None:
+                loc_fields.loc = child
                 if texts:
-                    part.text = texts[0] if len(texts) == 1 else ""
+                    loc_fields.text = texts[0] if len(texts) == 1 else ""
                 else:
-                    part.text = None
+                    loc_fields.text = None
         elif own not in PROTOCOL_FIELDS:
             if name is not NO_NAME:
-                part.others.append((name, child))
+                loc_fields.others.append((name, child))
         elif context.is_filled(child):
-            part.fields.setdefault(own, []).append(child)
-    return parts, number
+            loc_fields.fields.setdefault(own, []).append(child)
+    return by_loc, number
 
 
 @attrs.define
-class _Part:
+class _LocFields:
     """The fields of one loc of a record."""
 
     loc: Element | None = None
@@ -486,22 +490,24 @@ class _Part:
 
 
 def _make_sitemap_entry(
-    context: RecordContext, url: str, part: _Part
+    context: RecordContext, url: str, loc_fields: _LocFields
 ) -> Iterator[None]:
     entry = SitemapEntry(url, None, Via.INDEX, context.stats.sitemap)
-    part.fill(context, entry)
+    loc_fields.fill(context, entry)
     context.deliver(entry)
-    for name, field in part.others:
+    for name, field in loc_fields.others:
         context.add_issue(IssueCode.EXTENSION, field, url=url, value=f"<{name.local}>")
         if context.is_due():
             yield
 
 
-def _make_url_entry(context: RecordContext, url: str, part: _Part) -> Iterator[None]:
-    metadata = _find_metadata(part)
+def _make_url_entry(
+    context: RecordContext, url: str, loc_fields: _LocFields
+) -> Iterator[None]:
+    metadata = _find_metadata(loc_fields)
     if metadata.get("capability"):  # a list of lists: sections 8 and 9
-        part.others.clear()
-        yield from _make_sitemap_entry(context, url, part)
+        loc_fields.others.clear()
+        yield from _make_sitemap_entry(context, url, loc_fields)
         return
     entry = UrlEntry(url)
     entry.change = _CHANGES.get(metadata.get("change", "").strip().lower())
@@ -509,17 +515,17 @@ def _make_url_entry(context: RecordContext, url: str, part: _Part) -> Iterator[N
         context.drop_record(IssueCode.DELETED, url)
         return
     entry.sitemap = context.stats.sitemap
-    part.fill(context, entry)
-    if part.others:
-        values_of_parts = yield from read_parts(context, part.others, url)
-        for slot, value in values_of_parts.items():
+    loc_fields.fill(context, entry)
+    if loc_fields.others:
+        values = yield from read_extensions(context, loc_fields.others, url)
+        for slot, value in values.items():
             setattr(entry, slot, value)
     context.deliver(entry)
 
 
-def _find_metadata(part: _Part) -> dict[str, str]:
+def _find_metadata(loc_fields: _LocFields) -> dict[str, str]:
     """Return what ResourceSync says of the URL (ANSI/NISO Z39.99, section 7)."""
-    for name, field in part.others:
+    for name, field in loc_fields.others:
         if name.meaning == (RESOURCESYNC, "md"):
             return get_attributes(field)
     return {}

@@ -294,10 +294,10 @@ class SitemapReader:
             ]
             last = pieces.pop() if pieces else b""
             for piece in pieces:
-                yield from self._read_text(piece)
-            yield from self._read_text(last, final=final, cut=cut)
+                yield from self._read_decoded_block(piece)
+            yield from self._read_decoded_block(last, final=final, cut=cut)
 
-    def _read_text(
+    def _read_decoded_block(
         self, block: bytes, *, final: bool = False, cut: IssueCode | None = None
     ) -> Iterator[Events]:
         """Read a block in UTF-8, perhaps the last one."""

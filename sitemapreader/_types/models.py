@@ -258,13 +258,13 @@ def _show_present(entry: UrlEntry | SitemapEntry) -> str:
 
 
 class Unread(Protocol):
-    """The unread parts of a record, whose values are made on demand."""
+    """The unread extensions of a record, whose values are made on demand."""
 
     def read(self) -> dict[str, Any]:
         """Return the value of each attribute that depends on them."""
 
 
-class _LatePart:
+class _LateAttributes:
     """An entry whose late attributes are set when one of them is read."""
 
     __slots__ = ("_unread",)
@@ -279,17 +279,17 @@ class _LatePart:
                     name=name,
                     obj=self,
                 )
-            parts = self._unread
-            if type(parts) is not dict:
-                parts = parts.read()
-                self._unread = parts
-            value = parts[name]
+            values = self._unread
+            if type(values) is not dict:
+                values = values.read()
+                self._unread = values
+            value = values[name]
             setattr(self, name, value)
             return value
 
 
 @attrs.define(weakref_slot=False, repr=False)
-class UrlEntry(_LatePart):
+class UrlEntry(_LateAttributes):
     """One URL of a site.
 
     Attributes:
@@ -368,15 +368,15 @@ class UrlEntry(_LatePart):
 
 EXTENSIONS = tuple(field for field in attrs.fields(UrlEntry) if field.metadata)
 """The attributes of an entry that are extensions with types."""
-PARTS = (*(field.name for field in EXTENSIONS), "alternates", "extras")
+EXTENSION_ATTRIBUTES = (*(field.name for field in EXTENSIONS), "alternates", "extras")
 """The attributes of an entry that are elements beside the protocol's own."""
-_LATE = (*PARTS, "title")
+_LATE = (*EXTENSION_ATTRIBUTES, "title")
 """The attributes of an entry that may be set late."""
 
 
-def leave_unread(entries: list[UrlEntry], parts: Iterable[Unread]) -> None:
-    """Leave the parts of entries unread until their first use."""
-    for entry, unread in zip(entries, parts, strict=True):
+def leave_unread(entries: list[UrlEntry], extensions: Iterable[Unread]) -> None:
+    """Leave the extensions of entries unread until their first use."""
+    for entry, unread in zip(entries, extensions, strict=True):
         entry._unread = unread  # type: ignore[misc]  # noqa: SLF001 (a slot of its base)
     for name in _LATE:
         deque(map(delattr, entries, repeat(name)), maxlen=0)

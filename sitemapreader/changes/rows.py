@@ -16,7 +16,7 @@ import attrs
 
 from sitemapreader._types.dates import parse_lastmod
 from sitemapreader._types.issues import excerpt
-from sitemapreader._types.models import PARTS, Extra, Format, Video
+from sitemapreader._types.models import EXTENSION_ATTRIBUTES, Extra, Format, Video
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.memory import GonePage, UnlistedUrl
 from sitemapreader.changes.database import DamageError
@@ -365,7 +365,7 @@ def has_record(records: bytes, record: bytes) -> bool:
     )
 
 
-_read_parts = attrgetter("title", *PARTS)
+_read_parts = attrgetter("title", *EXTENSION_ATTRIBUTES)
 
 
 def hash_record(entry: UrlEntry) -> bytes:

@@ -1,7 +1,16 @@
-"""Readers of urlsets, indexes, RSS and Atom: two ways, and a mender.
+"""Readers of urlsets, indexes, RSS and Atom.
 
-The *pattern* reads common records, whose fields are known and occur once: one regular expression
-for a whole batch. Their extensions stay text until they are asked for. The *tree* reads other
-records: the standard library's tree builder, behind a start tag of ours. A record that its parser
-refuses is *mended*: told to the same builder as it was meant; its repairs are reported.
+In order of cost, a record is read by:
+
+- `read_whole`: all of a small common document at once, by the pattern;
+- `PatternReader`: the common records of a batch, by one regular expression; their extensions stay
+  text until their first use;
+- `TreeReader.parse_batch`: other records, by the standard library's tree builder, behind a start
+  tag of ours;
+- `TreeReader.parse_record`: one record that was cut out, because something in it or beside it is
+  odd;
+- `Mender`: a record that the parser refuses, and text outside of records. It repairs the markup for
+  the same tree builder, and reports each repair.
+
+`XmlReader.feed` tries the pattern, then the others. `SitemapReader.salvage` is the last, for feeds.
 """

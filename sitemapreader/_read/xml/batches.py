@@ -232,7 +232,7 @@ class XmlReader:
             return
         if len(self._window.text) < self._next_size and not final:
             return
-        yield from self._read_common()
+        yield from self._read_common_records()
         yield from self._read_complete()
         self._window.position = pass_nothing(self._window.text, self._window.position)
         if len(self._window.text) - self._window.position > self._limits.record_bytes:
@@ -264,17 +264,19 @@ class XmlReader:
 
     # -- cutting
 
-    def _read_complete(self, run: Span | None = None) -> Iterator[Events]:
-        """Read all whole records by the tree, or a run that the pattern has found."""
+    def _read_complete(self, odd_span: Span | None = None) -> Iterator[Events]:
+        """Read whole records by the tree: all, or odd ones between common records."""
         end = len(self._window.text)
-        if run:
-            self._window.position, end = run
-        while (yield from self._read_next(end, is_run=run is not None)):
+        if odd_span:
+            self._window.position, end = odd_span
+        while (yield from self._read_next(end, is_odd_span=odd_span is not None)):
             pass
-        if run and self._window.position < end:
+        if odd_span and self._window.position < end:
             yield from self._read_outside(end)
 
-    def _read_next(self, end: int, *, is_run: bool) -> Generator[Events, None, bool]:
+    def _read_next(
+        self, end: int, *, is_odd_span: bool
+    ) -> Generator[Events, None, bool]:
         """Read the next records before a place; mend a refused one; return if there are any."""
         start = self._window.position
         records, self._window.position = yield from self._tree.parse_batch(
@@ -289,8 +291,8 @@ class XmlReader:
         span, is_cut = found
         if pass_nothing(self._window.text, start) != span[0]:
             yield from self._read_outside(span[0])
-            if not is_run:
-                yield from self._read_common()  # names may mean something else
+            if not is_odd_span:
+                yield from self._read_common_records()  # names may mean something else
             return True
         record = None
         if not is_cut:
@@ -306,16 +308,16 @@ class XmlReader:
 
     # -- the ways of reading
 
-    def _read_common(self) -> Iterator[Events]:
+    def _read_common_records(self) -> Iterator[Events]:
         """Read as far as the pattern goes, and the odd records on the way by the tree."""
-        parts, end = self._patterns.read(
+        stretches, end = self._patterns.read(
             self._window.text, self._window.position, self._stats.sitemap
         )
-        for entries, odd in parts:
+        for entries, odd_span in stretches:
             self._stats.deliver(len(entries))
             yield entries
-            if odd:
-                yield from self._read_complete(odd)
+            if odd_span:
+                yield from self._read_complete(odd_span)
         self._window.position = end
 
     def _mend_record(self, span: Span) -> Iterator[list[Event]]:
@@ -485,13 +487,15 @@ def read_whole(
     if not found or len(data) > limits.record_bytes:
         return None
     prolog, start = found
-    parts, end = _start_patterns(prolog, limits).read(text, start, stats.sitemap)
-    if len(parts) != 1 or parts[0][1]:
+    stretches, end = _start_patterns(prolog, limits).read(text, start, stats.sitemap)
+    if len(stretches) != 1:
+        return None
+    entries, odd_span = stretches[0]
+    if odd_span:
         return None
     # without comments: mostly
     is_bare = text[end:].strip(" \t\r\n") == f"</{prolog.root}>"
     if not (is_bare or is_end(text, end, [prolog.root])):
         return None
-    entries = parts[0][0]
     stats.deliver(len(entries))
     return prolog.format, entries

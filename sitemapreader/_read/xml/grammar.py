@@ -39,9 +39,9 @@ _TEXT = f"[^<]*+(?>(?=</)|{SECTION}[^<]*+)"
 _PREFIX_PATTERN = r"(?>(?:[^\W\d][\w.\xb7-]*+:)?)"
 _REST = "((?s:.++))"  # not `[\s\S]`, which looks at every character
 BORDER = "<>"
-"""Stands between the runs of two records where they are searched together."""
-RUNS = (*PARSED_EXTENSIONS, XHTML)
-"""Keys of the namespaces whose elements are read in runs."""
+"""Stands between the element runs of two records where they are searched together."""
+ELEMENT_RUN_KEYS = (*PARSED_EXTENSIONS, XHTML)
+"""Keys of the namespaces whose elements are read in runs: one text for all that follow another."""
 
 
 class Grammar:
@@ -66,7 +66,7 @@ class Grammar:
             return _repeat([f"{_BLANK}++{_any_of(names)}"]) + _GAP
         return ""
 
-    def run(self, start: str) -> str:
+    def element_run(self, start: str) -> str:
         """Write a run of tags whose names begin alike, with the text between them."""
         tags = [f"/{start}", start, SECTION.removeprefix("<")]
         tag = _any_of([f"{start}[^<]*+<{_any_of(tags)}", *tags])  # two at once, mostly
@@ -94,9 +94,11 @@ def write_record_pattern(
     grammar = Grammar()
     record = prefix + RECORD_OF[format_]
     fields = [grammar.field(prefix + tag) for tag in PROTOCOL_FIELDS]
-    parts = [f"<{_any_of(fields)}", *(grammar.run(f"{each}:") for each in runs)]
+    parts = [f"<{_any_of(fields)}", *(grammar.element_run(f"{each}:") for each in runs)]
     parts.append(
-        grammar.run(f"{_any_of([*others])}:") if others else grammar.once("(?!)", "")
+        grammar.element_run(f"{_any_of([*others])}:")
+        if others
+        else grammar.once("(?!)", "")
     )
     common = (
         f"<{record}{_GAP}>{_GAP}{_repeat([*parts, COMMENT + _GAP])}</{record}{_GAP}>"

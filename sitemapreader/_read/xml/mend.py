@@ -153,9 +153,7 @@ class Mender:
                 self._close(token)
             else:
                 self._start(token)
-            if self.closing:
-                self._passed = self._passed
-            else:
+            if not self.closing:
                 self._passed = position
             yield from self._finished
             self._finished.clear()

@@ -17,7 +17,7 @@ from xml.etree.ElementTree import Element
 
 import attrs
 
-from sitemapreader._read.entries import read_parts
+from sitemapreader._read.entries import read_extensions
 from sitemapreader._read.record import Record, RecordContext, run_through
 from sitemapreader._read.stats import ReadStats
 from sitemapreader._read.vocabulary import (
@@ -31,7 +31,7 @@ from sitemapreader._read.vocabulary import (
 )
 from sitemapreader._read.xml.grammar import (
     BORDER,
-    RUNS,
+    ELEMENT_RUN_KEYS,
     write_clean_pattern,
     write_record_pattern,
 )
@@ -66,9 +66,10 @@ if TYPE_CHECKING:
     Column: TypeAlias = Sequence[Any]
     Span: TypeAlias = tuple[int, int]
     """Where records begin and end."""
-    Part: TypeAlias = tuple[Events, Span | None]
-    """Entries, by columns where none has extensions, and where odd records are behind them."""
-    Texts: TypeAlias = list[Sequence[str]]
+    Stretch: TypeAlias = tuple[Events, Span | None]
+    """A stretch of a batch: entries (columns where none has extensions), and the place of the odd
+    records behind them."""
+    Texts: TypeAlias = Sequence[Sequence[str]]
     """The texts of records by columns."""
 
 _FIELD_GROUPS = len(PROTOCOL_FIELDS)
@@ -100,26 +101,26 @@ class PatternReader:
     _tree: TreeReader
     _limits: Limits
     _known: object = None
-    """The namespaces and own vocabularies for which `_words` are."""
-    _words: Words | None = None
+    """The namespaces and own vocabularies for which `_names` are."""
+    _names: NamesAndPattern | None = None
     _changes: int = 0
     _context: RecordContext | None = None
     """Context for values that are left unread; it gets no Issues."""
 
-    def read(self, text: str, start: int, sitemap: str) -> tuple[list[Part], int]:
+    def read(self, text: str, start: int, sitemap: str) -> tuple[list[Stretch], int]:
         """Read common records from a place on; return also where the last ends."""
-        words = self._find_words()
-        if words is None or len(text) > LONGEST_TRIED:
+        names = self._find_names()
+        if names is None or len(text) > LONGEST_TRIED:
             return [], start
-        pattern = words.pattern
+        pattern = names.pattern
         start = pass_nothing(text, start)
         found, rest = _find_columns(pattern, text[start:])
-        size = len(found[0])
+        size = len(found.odd)
         end = len(text) - len(rest)
         read = text[start:end]
         if not size:
             return [], start
-        odd = set(compress(count(), found[-1]))
+        odd = set(compress(count(), found.odd))
         spans: list[Span] = []
         is_sound = are_sound(read)
         if odd or not is_sound:
@@ -130,23 +131,23 @@ class PatternReader:
                     place for place, is_whole in enumerate(whole) if not is_whole
                 )
             if len(odd) == size:  # nothing is left for the columns
-                return _part([], spans, odd), end
-            found = [_blank(column, odd) for column in found]
+                return _cut_into_stretches([], spans, odd), end
+            found = found.blank(odd)
         columns = Columns(read)
-        entries = self._make_entries(words, columns, found, sitemap)
+        entries = self._make_entries(names, columns, found, sitemap)
         if not (odd := odd | columns.odd):
             return [(entries, None)], end
         spans = spans or _find_spans(pattern, text, start, end)
-        return _part(entries, spans, odd), end
+        return _cut_into_stretches(entries, spans, odd), end
 
-    def _find_words(self) -> Words | None:
+    def _find_names(self) -> NamesAndPattern | None:
         """Return the meanings of names here, if records can be read by a pattern."""
         prolog = self._prolog
         own_uris = self._prolog.names.own_uris
         known = prolog.namespaces, own_uris
         if known != self._known:
             self._known = known
-            self._words = self._context = None
+            self._names = self._context = None
             self._changes += 1
             is_low = any(
                 getattr(self._limits, name) < least for name, least in _LEAST.items()
@@ -154,23 +155,28 @@ class PatternReader:
             is_read = PATTERNS and prolog.format.is_protocol and not is_low
             if is_read and self._changes <= _MOST_CHANGES:
                 pairs = tuple(prolog.namespaces.items())
-                self._words = _learn_words(prolog.format, prolog.root, pairs, own_uris)
-        return self._words
+                self._names = _learn_names(prolog.format, prolog.root, pairs, own_uris)
+        return self._names
 
     # -- entries
 
     def _make_entries(
-        self, words: Words, columns: Columns, found: Texts, sitemap: str
+        self,
+        names: NamesAndPattern,
+        columns: Columns,
+        found: RecordTexts,
+        sitemap: str,
     ) -> Events:
-        locs = columns.texts(found[0]) or found[0]
-        lastmods = columns.texts(found[1])
+        loc, lastmod, changefreq, priority = found.fields
+        locs = columns.texts(loc) or loc
+        lastmods = columns.texts(lastmod)
         columns.check_locs(locs)
         moments = columns.moments(lastmods)
         written = (
             lastmods if all(lastmods) else [text or None for text in lastmods]
         ) or None
         sitemaps = [sitemap] * len(locs)
-        runs = found[_FIELD_GROUPS:-1]
+        runs = [*found.runs, found.extras]
         if self._prolog.format is Format.INDEX:
             columns.blame(map(any, zip(*runs, strict=True)))
             none = repeat(None)
@@ -180,8 +186,8 @@ class PatternReader:
                     SitemapEntry, locs, moments or none, vias, sitemaps, written or none
                 )
             )
-        changefreqs = columns.repeated(found[2], parse_changefreq)
-        priorities = columns.repeated(found[3], parse_priority)
+        changefreqs = columns.repeated(changefreq, parse_changefreq)
+        priorities = columns.repeated(priority, parse_priority)
         plain = EntryColumns(
             locs, sitemaps, moments, changefreqs[0], priorities[0], written
         )
@@ -190,28 +196,37 @@ class PatternReader:
         if not any(map(any, runs)):
             return plain
         entries: list[Any] = list(plain)
-        self._leave_unread(words, columns, entries, runs)
+        self._leave_unread(names, columns, entries, found)
         return entries
 
     def _leave_unread(
-        self, words: Words, columns: Columns, entries: list[UrlEntry], runs: Texts
+        self,
+        names: NamesAndPattern,
+        columns: Columns,
+        entries: list[UrlEntry],
+        found: RecordTexts,
     ) -> None:
         """Leave elements of extensions unread until their first use, if all are clean."""
-        for (prefix, key), run in zip(words.keys.items(), runs[:-1], strict=True):
-            columns.check_runs(
+        for (prefix, key), run in zip(names.keys.items(), found.runs, strict=True):
+            columns.check_element_runs(
                 run, partial(_are_clean, write_clean_pattern(key, prefix))
             )
-        columns.check_runs(runs[-1], self._are_extras)
+        columns.check_element_runs(found.extras, self._are_extras)
         if self._context is None:
-            names = Names(self._prolog.names.own_uris, self._prolog.format)
             self._context = RecordContext(
-                ReadStats(), names, [], self._limits.field_chars
+                ReadStats(),
+                Names(self._prolog.names.own_uris, self._prolog.format),
+                [],
+                self._limits.field_chars,
             )
             self._context.record = Record(Element(""), lambda _: None)
         start_tag = self._tree.start_tag
-        texts = list(map("".join, zip(*runs, strict=True)))
+        texts = list(map("".join, zip(*found.runs, found.extras, strict=True)))
         unread = map(
-            UnreadParts, repeat(self._context), repeat(start_tag), filter(None, texts)
+            UnreadExtensions,
+            repeat(self._context),
+            repeat(start_tag),
+            filter(None, texts),
         )
         leave_unread(list(compress(entries, texts)), unread)
 
@@ -228,7 +243,7 @@ class PatternReader:
 
 
 @attrs.frozen
-class Words:
+class NamesAndPattern:
     """Meanings of names where records stand, and the pattern of these records."""
 
     pattern: re.Pattern[str]
@@ -239,12 +254,12 @@ class Words:
 
 
 @lru_cache(maxsize=64)
-def _learn_words(
+def _learn_names(
     format_: Format,
     root: str,
     namespaces: tuple[tuple[str, str], ...],
     own_uris: frozenset[str],
-) -> Words | None:
+) -> NamesAndPattern | None:
     """Learn the prefixes of the document's own vocabulary and of the extensions."""
     names = Names(own_uris, format_)
     keys = {
@@ -263,17 +278,17 @@ def _learn_words(
     ):
         return None
     prefixes = {key: prefix for prefix, key in reversed(keys.items()) if prefix}
-    runs = {prefixes[key]: key for key in RUNS if key in prefixes}
-    known = {*RUNS, ATOM, OWN, RESOURCESYNC}
+    runs = {prefixes[key]: key for key in ELEMENT_RUN_KEYS if key in prefixes}
+    known = {*ELEMENT_RUN_KEYS, ATOM, OWN, RESOURCESYNC}
     others = tuple(each for each, key in keys.items() if each and key not in known)
     start = f"{own}:" if own else ""
     pattern = write_record_pattern(format_, start, tuple(runs), others)
-    return Words(pattern, start, runs)
+    return NamesAndPattern(pattern, start, runs)
 
 
 @attrs.define(weakref_slot=False)
-class UnreadParts:
-    """The elements of a record, as written, whose values are not made yet."""
+class UnreadExtensions:
+    """The extensions of a record, as written, whose values are not made yet."""
 
     context: RecordContext
     start_tag: str
@@ -282,14 +297,41 @@ class UnreadParts:
     def read(self) -> dict[str, Any]:
         """Return the value of each attribute of the entry that depends on them."""
         names = self.context.names
-        parts = [
-            (names[part.tag], part) for part in parse_element(self.start_tag, self.text)
+        elements = [
+            (names[element.tag], element)
+            for element in parse_element(self.start_tag, self.text)
         ]
-        return run_through(read_parts(self.context, parts, ""))
+        return run_through(read_extensions(self.context, elements, ""))
+
+
+@attrs.frozen
+class RecordTexts:
+    """The texts that the pattern has found in a batch, a column for each of its groups.
+
+    Attributes:
+        fields: the fields of the protocol, in the order of `PROTOCOL_FIELDS`.
+        runs: the elements of each known extension.
+        extras: the elements of other namespaces.
+        odd: the whole records that the tree reads; "" for common ones.
+    """
+
+    fields: Texts
+    runs: Texts
+    extras: Sequence[str]
+    odd: Sequence[str]
+
+    def blank(self, odd: set[int]) -> RecordTexts:
+        """Return the same without the texts of the records at some places."""
+        return RecordTexts(
+            [_blank(column, odd) for column in self.fields],
+            [_blank(column, odd) for column in self.runs],
+            _blank(self.extras, odd),
+            self.odd,
+        )
 
 
 class Columns:
-    """The texts of a batch by columns; `odd` are the places that need an Issue."""
+    """The texts of a batch by columns; `odd` has the places of records that the tree reads."""
 
     def __init__(self, text: str) -> None:
         self.odd: set[int] = set()
@@ -315,7 +357,7 @@ class Columns:
                 for loc in locs
             )
 
-    def check_runs(
+    def check_element_runs(
         self, runs: Sequence[str], are_clean: Callable[[list[str]], bool]
     ) -> None:
         """Mark the records with a run of elements that needs an Issue as odd."""
@@ -366,8 +408,8 @@ def _are_clean(pattern: re.Pattern[str], runs: list[str]) -> bool:
     return pattern.sub("", text) == BORDER * (len(runs) - 1)
 
 
-def _find_columns(pattern: re.Pattern[str], text: str) -> tuple[Texts, str]:
-    """Find the records of a text; return a column a group, and the rest."""
+def _find_columns(pattern: re.Pattern[str], text: str) -> tuple[RecordTexts, str]:
+    """Find the records of a text; return their texts by columns, and the rest."""
     # One flat list makes no work for the garbage collector; a tuple for each record does
     flat = pattern.split(text)
     size = pattern.groups + 1
@@ -375,7 +417,9 @@ def _find_columns(pattern: re.Pattern[str], text: str) -> tuple[Texts, str]:
     if rest:
         del flat[-size:]
     columns = (flat[group::size] for group in range(1, pattern.groups - 1))
-    return list(map(_fill_gaps, columns)), rest
+    *common, extras, odd = map(_fill_gaps, columns)
+    fields = common[:_FIELD_GROUPS]
+    return RecordTexts(fields, common[_FIELD_GROUPS:], extras, odd), rest
 
 
 def _fill_gaps(column: list[str | None]) -> list[str]:
@@ -409,18 +453,20 @@ def _find_spans(
     return spans
 
 
-def _part(entries: Events, spans: list[Span], odd: set[int]) -> list[Part]:
-    """Cut a batch into parts: entries, and where the odd records behind them are."""
+def _cut_into_stretches(
+    entries: Events, spans: list[Span], odd: set[int]
+) -> list[Stretch]:
+    """Cut a batch into stretches, each up to the end of its odd records."""
     given = list(entries)
-    parts: list[Part] = []
+    stretches: list[Stretch] = []
     start = 0
     for first in sorted(odd):
         if first >= start:
             end = first
             while end in odd:
                 end += 1
-            parts.append((given[start:first], (spans[first][0], spans[end - 1][1])))
+            stretches.append((given[start:first], (spans[first][0], spans[end - 1][1])))
             start = end
     if start < len(given):
-        parts.append((given[start:], None))
-    return parts
+        stretches.append((given[start:], None))
+    return stretches

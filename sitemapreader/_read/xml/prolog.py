@@ -260,14 +260,14 @@ def read_common_prolog(text: str) -> tuple[Prolog, int] | None:
     """
     if not (head := _COMMON.match(text, 0, _MAX_CACHED_CHARS)):
         return None
-    prolog = _read_common(
+    prolog = _read_common_head(
         _SAYS_NOTHING.sub("", head[0]) if head[0].count("<") > 2 else head[0]
     )
     return (prolog, head.end()) if prolog else None
 
 
 @lru_cache(maxsize=64)
-def _read_common(head: str) -> Prolog | None:
+def _read_common_head(head: str) -> Prolog | None:
     issues: list[Event] = []
     is_other = "encoding" in re.sub("""encoding=["']utf-8["']""", "", head.lower())
     try:
