@@ -108,7 +108,7 @@ def kill_site(
                 before = Counter[str]()
                 is_killed = True
                 while is_killed:
-                    seconds = choose.uniform(0.001, longest)
+                    seconds = choose.uniform(0.001, longest) if killed < kills else 0.0
                     took = walk_until_killed(url, folder, seconds, changes=changes)
                     is_killed = took is None
                     killed += is_killed
