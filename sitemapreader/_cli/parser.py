@@ -157,7 +157,7 @@ class Parser(argparse.ArgumentParser):
         )  # not before: argparse asks what it has not
 
     def _describe_unknown(self, names: list[str]) -> str:
-        """Say that options are unknown, and what to write instead."""
+        """Describe unknown options, with the ones to write instead."""
         said = [f"unknown option: {' '.join(names)};"]
         for name in names:
             if hint := advise_option(name, self._command, FLAGS):

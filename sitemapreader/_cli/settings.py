@@ -108,7 +108,7 @@ def _get_table(table: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def check_names(what: str, names: Iterable[Any], known: Collection[str]) -> None:
-    """Raise ArgumentTypeError for names that are not known, with what may have been meant."""
+    """Raise ArgumentTypeError for unknown names, with the ones that may have been meant."""
     unknown = [name for name in names if name not in known]
     if unknown:
         said = ", ".join(map(repr, unknown))

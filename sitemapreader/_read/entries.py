@@ -524,7 +524,7 @@ def _make_url_entry(
 
 
 def _find_metadata(loc_fields: _LocFields) -> dict[str, str]:
-    """Return what ResourceSync says of the URL (ANSI/NISO Z39.99, section 7)."""
+    """Return the change of the URL by ResourceSync (ANSI/NISO Z39.99, section 7)."""
     for name, field in loc_fields.others:
         if name.meaning == (RESOURCESYNC, "md"):
             return get_attributes(field)

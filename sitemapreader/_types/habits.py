@@ -157,7 +157,7 @@ def _is_listed(name: str) -> bool:
 
 
 def _fits_command(text: str, flags: Flags) -> bool:
-    """Return whether a command has the options in a text, and prints what a pipe may read."""
+    """Return whether a command has the options in a text, and prints lines that a pipe may read."""
     formats = flags.get("--format", ())
     if text.startswith(("|", ">")):
         return "jsonl" in formats
@@ -169,7 +169,7 @@ def _fits_command(text: str, flags: Flags) -> bool:
 
 
 def _name_owners(name: str, flags: Mapping[str, Flags]) -> str:
-    """Return which commands have what to write in place of an option."""
+    """Return the commands that have the replacement of an option."""
     for habit in _find_habits("option", name):
         for text in habit.write:
             fitting = [each for each in flags if _fits_command(text, flags[each])]

@@ -67,7 +67,7 @@ def _is_written_with(written: str, known: Collection[str]) -> bool:
 def answer_keywords(
     settings: Mapping[str, str] = NESTED_ARGUMENTS,
 ) -> Callable[[F], F]:
-    """Make a function answer unknown keyword arguments with what to write instead."""
+    """Make a function refuse unknown keyword arguments with the advice for each."""
 
     def decorate(function: F) -> F:
         code = function.__code__

@@ -62,15 +62,15 @@ def _limit(default: float) -> Any:
     return attrs.field(default=default, validator=_positive)
 
 
-def check_function(name: str, value: object, what: str) -> None:
-    """Raise TypeError unless the value is a function of `what`, called without `await`."""
-    if value is None:  # nearly always; the look at its kind takes a while
+def check_function(name: str, value: object, argument: str) -> None:
+    """Raise TypeError unless the value is a function that is called without `await`."""
+    if value is None:  # nearly always, and the checks below take a while
         return
-    call = getattr(value, "__call__", None)  # noqa: B004 (its kind)
+    call = getattr(value, "__call__", None)  # noqa: B004 (it may be async)
     is_async = iscoroutinefunction(value) or iscoroutinefunction(call)
     if is_async or not callable(value):
         raise TypeError(
-            f"{name} must be a function of {what}, and not a coroutine function"
+            f"{name} must be a function of {argument}, and not a coroutine function"
         )
 
 

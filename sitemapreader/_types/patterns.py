@@ -49,7 +49,7 @@ def compile_pattern(text: str) -> re.Pattern[str]:
 
 
 def _explain(text: str, error: re.error) -> str:
-    """Say why a text is no pattern, and what to write."""
+    """Explain why a text is no pattern, with the correction."""
     if text.startswith("*"):
         odd = sorted(_NOT_IN_GLOBS & set(text))
         return (
@@ -63,7 +63,7 @@ def _explain(text: str, error: re.error) -> str:
 
 
 def doubt_pattern(text: str) -> str:
-    """Return what is odd about a regular expression that ends as a glob; "" for nothing."""
+    """Return the doubt about a regular expression that ends as a glob; "" for none."""
     if is_glob(text) or not text.endswith("/*"):
         return ""
     return (

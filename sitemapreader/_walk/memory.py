@@ -184,7 +184,7 @@ class ChangeStore(Protocol):
         ...
 
     async def publish(self, files: Iterable[tuple[Path, Path]], *, holds: bool) -> None:
-        """Rename files, then commit what was held back; go on like that if it `holds`."""
+        """Rename files, then commit the held changes; hold the next ones too if it `holds`."""
         ...
 
 
@@ -226,7 +226,7 @@ class WalkSettings(Protocol):
 
     @property
     def changes(self) -> bool:
-        """True if only what differs is delivered."""
+        """True if only entries that differ are delivered."""
         ...
 
     @property
@@ -256,7 +256,7 @@ class WalkSettings(Protocol):
 
 
 class DocumentMemory(Protocol):
-    """The memory of one document, and what this walk adds.
+    """The memory of one document, and the additions of this walk.
 
     Attributes:
         settled: the outcome of a document that is not asked for; else `None`.

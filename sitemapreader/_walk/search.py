@@ -197,7 +197,7 @@ class SiteSearch:
         return tried is None or tried.status is not Status.SKIPPED
 
     async def _try_robots(self) -> bool:
-        """Try what a robots.txt in a folder lists; without a find the folder is searched."""
+        """Try the sitemaps of a robots.txt in a folder; without a find the folder is searched."""
         url = self.search.site
         self.search = attrs.evolve(self.search, site=folder_of(url))
         try:

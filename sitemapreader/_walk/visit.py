@@ -238,7 +238,7 @@ class Visit:
     # -- the end
 
     async def _finish_body(self) -> None:
-        """Report the Issues of the response, and deliver what the reader still holds.
+        """Report the Issues of the response, and deliver the last events of the reader.
 
         Of a small document, these are all its entries.
         """

@@ -76,7 +76,7 @@ def find_unmet_needs(
     is_http: bool,
     least_overlap: float,
 ) -> tuple[dict[Need, str], str]:
-    """Return the unmet needs of rules, each with the reason and what to do.
+    """Return the unmet needs of rules, each with the reason and the remedy.
 
     The second text is what rules do not know that need all sitemaps, and run without those that do
     not exist. `unvisited` are needs that visits of pages do not meet; `least_overlap` is the share
@@ -111,7 +111,7 @@ def find_unmet_needs(
 
 
 def _explain_loss(database: AuditDatabase) -> tuple[str, str]:
-    """Return what is doubtful because sitemaps do not exist, or what was lost otherwise."""
+    """Return the doubts because sitemaps do not exist, or the other losses."""
     lost, gone, errors = database.ask(_QUERIES["lost"])[0]
     if lost:
         return "", f"{lost} sitemaps are missing, or parts of them"

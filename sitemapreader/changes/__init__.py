@@ -222,7 +222,7 @@ class State:
         return self._list_pages("gone", site)
 
     def waiting(self, site: str | None = None) -> Iterator[UnlistedUrl]:
-        """Yield the URLs that are missing and wait to be unlisted, with what they wait for."""
+        """Yield the URLs that are missing and wait to be unlisted, with the reason of the wait."""
         sql = (
             "SELECT loc, since, document, why, name, asked_at, status, site.id, run, days"
             " FROM page JOIN site ON site.id = page.site WHERE NOT is_unlisted"

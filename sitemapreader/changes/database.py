@@ -247,7 +247,7 @@ class StateFile:
         return True
 
     async def publish(self, files: Iterable[tuple[Path, Path]], *, holds: bool) -> None:
-        """Commit what was held back, as `commit_held` does; go on like that if it `holds`."""
+        """Commit the held changes, as `commit_held` does; hold the next ones too if it `holds`."""
         async with self.turn:
             self.commit_held(files)
             if holds:

@@ -1,4 +1,4 @@
-"""The entries of one document: which were delivered before, and what is saved of the others."""
+"""The entries of one document: the ones delivered before, and the rows of the others."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class _Compared:
 
 
 class ChangedEntries:
-    """The entries of a document that differ from what the state knows, for `changes`.
+    """The entries of a document that differ from the state, for `changes`.
 
     Attributes:
         is_withheld: True if filters or a limit kept one back.
@@ -212,7 +212,7 @@ class ChangedEntries:
 
 
 async def _save_sent(writer: StateWriter, row: DocumentRow, sent: Rows) -> None:
-    """Save what was delivered once it is acknowledged, in case the walk is interrupted."""
+    """Save delivered entries once they are acknowledged, in case the walk is interrupted."""
     locs = get_column(sent, "loc")
     packed = pack(locs) if writer.settings.selection.unique else None
     await writer.commit_on_ack(lambda db: save_batch(db, row, locs, packed))

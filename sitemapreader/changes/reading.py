@@ -1,4 +1,4 @@
-"""DocumentReading: what a walk reads of a document, as columns of its row in the state."""
+"""DocumentReading: the reading of a document by a walk, as columns of its row in the state."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class StateMemory(StateWriter):
-    """The memory of one walk: what the writer has written, by documents and pages."""
+    """The memory of one walk: the rows of the writer, by documents and pages."""
 
     async def open(self, sitemap: ListedSitemap) -> DocumentMemory:
         """Return the state of a document."""

@@ -301,7 +301,7 @@ class StateWriter:
         return await self.file.hold_back()
 
     async def publish(self, files: Iterable[tuple[Path, Path]], *, holds: bool) -> None:
-        """Rename files, then commit what was held back; go on like that if it `holds`."""
+        """Rename files, then commit the held changes; hold the next ones too if it `holds`."""
         await self.file.publish(files, holds=holds)
 
     # -- acknowledgements

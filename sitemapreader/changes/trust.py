@@ -1,4 +1,4 @@
-"""DocumentTrust: what a walk believes of a document before it requests it."""
+"""DocumentTrust: the belief of a walk about a document before its request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DocumentTrust:
-    """The trust in what the state knows of a document, its index and its server.
+    """The trust in the state about a document, its index and its server.
 
     Attributes:
         is_covered: True if the earlier filters delivered all entries that pass now.

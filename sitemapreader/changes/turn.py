@@ -1,4 +1,4 @@
-"""DocumentTurn: whether a walk requests a document, and what the schedule learns of the request."""
+"""DocumentTurn: decides if a walk requests a document, and reports the request to the schedule."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ class TextWindow:
         self.text += self._decoder.decode(data, final)
 
     def drop_read(self) -> None:
-        """Drop what is before the position."""
+        """Drop the bytes before the position."""
         self.count_lines(self.position)
         self.text = self.text[self._counted :]
         self.position -= self._counted
