@@ -109,7 +109,7 @@ INSIDES = {
     "support/reading.py::read_with": SMALL,
     "support/reading.py::without_patterns": "two ways of reading are compared",
     "walking/test_host_breaker.py::test_a_host_that_asks_for_a_long_wait_holds_up_no_other": SMALL,
-    "walking/test_states.py::test_each_sitemap_of_a_walk_comes_to_its_end": "no report has states",
+    "walking/test_states.py::ways": "no report has states",
     "walking/test_walk_filters.py::test_bytes_a_url": "tracing all memory takes ten times as long",
     "walking/test_walk_objects.py::test_a_child_is_few_objects_afterwards": SMALL,
 }
