@@ -1,4 +1,4 @@
-"""Names of 0.3 that have moved from the top to the room in which they are used."""
+"""Names that version 0.3 had at the top of the package, and their public modules now."""
 
 _ROOMS = {
     "changes": "StateError",

@@ -69,7 +69,8 @@ REFUSALS = frozenset(
 )
 """Reasons to skip a document that its host, `hosts` or robots.txt forbids, also by a redirect."""
 
-_ABSENT_STATUSES = frozenset({404, 410})
+ABSENT_STATUSES = frozenset({404, 410})
+"""Statuses by which a server says that there is nothing at a URL."""
 _NO_ANSWER = frozenset(
     {
         IssueCode.BODY_CUT,
@@ -256,7 +257,7 @@ class Document:
         """True if it was read, known before, or reported absent by the server."""
         if self.status in FINISHED_STATUSES:
             return True
-        if self.http_status in _ABSENT_STATUSES:
+        if self.http_status in ABSENT_STATUSES:
             return True
         is_success = self.http_status is not None and self.http_status < 400
         return is_success and self.reason not in _NO_ANSWER

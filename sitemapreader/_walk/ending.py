@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader._types.issues import IssueCode, make_issue
 from sitemapreader._types.outcomes import (
+    ABSENT_STATUSES,
     LEFT_EARLY,
     Role,
     Status,
@@ -163,4 +164,4 @@ def _hides_sitemaps(document: Document) -> bool:
     if document.status is Status.SKIPPED:
         return document.reason in _BUDGETS
     is_lost = document.status in (Status.FAILED, Status.PARTIAL)
-    return is_lost and document.http_status not in (404, 410)
+    return is_lost and document.http_status not in ABSENT_STATUSES

@@ -194,8 +194,8 @@ class State:
                 "  WHERE document.site = site.id AND is_saved),"
                 " began, ended, ifnull(complete, 0), iif(unlisted IS NULL, NULL,"
                 "  (SELECT count(*) FROM page WHERE page.site = site.id AND is_unlisted)), waiting,"
-                " (SELECT count(*) FROM url WHERE url.site = site.id AND window IN (1, 2)"
-                "  AND lost_run IS NOT NULL)"
+                " (SELECT count(*) FROM url WHERE url.site = site.id AND kind IN (1, 2)"
+                "  AND lost_stamp IS NOT NULL)"
                 " FROM site ORDER BY name",
             )
         )
@@ -224,7 +224,7 @@ class State:
     def waiting(self, site: str | None = None) -> Iterator[UnlistedUrl]:
         """Yield the URLs that are missing and wait to be unlisted, with the reason of the wait."""
         sql = (
-            "SELECT loc, since, document, why, name, asked_at, status, site.id, run, days"
+            "SELECT loc, since, document, why, name, asked_at, status, site.id, begin_stamp, days"
             " FROM page JOIN site ON site.id = page.site WHERE NOT is_unlisted"
             " AND (:key IS NULL OR site.name IN (:key, :site)) ORDER BY site.name, loc"
         )

@@ -27,6 +27,7 @@ import attrs
 
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.outcomes import ABSENT_STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
@@ -42,7 +43,6 @@ _NUMBERS = re.compile(r"[0-9]+")
 
 _AT_ONCE = 50
 """Number of pages that are requested between two checks of the controls."""
-_DEAD = frozenset({404, 410})
 _REDIRECTED = 302
 _DAY_OF_SECONDS = 86_400.0
 _LAST_TRY = 5
@@ -56,8 +56,9 @@ _DEAD_SECONDS = 9 * _DAY_OF_SECONDS
 """Time after which a listed page with 404 stops being a control: so long that a dead page is
 told within ten days."""
 _INSTANT = 1e-6
-_LEAST_CONTROLS = 3
-"""Number of controls that must live at once before a response counts."""
+_ENOUGH_CONTROLS = 3
+"""Number of living controls after which no further one is requested. One is enough if its place has
+no more."""
 
 
 @attrs.frozen
@@ -114,7 +115,7 @@ class PageChecker:
             lambda db: dict(db.execute(sql, (run.site,)))
         )
         for place, several in places.items():
-            for some in _split_url(several, _AT_ONCE):
+            for some in _slice(several, _AT_ONCE):
                 asking = self._ask_batch([page.loc for page in some], controls)
                 try:
                     statuses = await self._context.budget.within(asking, place)
@@ -159,9 +160,9 @@ class PageChecker:
         )
         now = answer["now"]
         least = self._least
-        if status in _DEAD and page.is_gone:
+        if status in ABSENT_STATUSES and page.is_gone:
             return answer | {"due": None}
-        if status in _DEAD:
+        if status in ABSENT_STATUSES:
             if page.dead_at is None:
                 since = now
             else:
@@ -181,7 +182,9 @@ class PageChecker:
         """Return the responses of pages; `None` if nothing proves that they are true."""
         if living := await self._find_living(urls, controls):
             statuses = await asyncio.gather(*map(self._ask, urls))
-            if _DEAD.isdisjoint(statuses) or _lives(await self._ask(living[0])):
+            if ABSENT_STATUSES.isdisjoint(statuses) or _lives(
+                await self._ask(living[0])
+            ):
                 return statuses
         return None
 
@@ -191,18 +194,18 @@ class PageChecker:
         """Return living controls of the nearest place; none if one of them is dead."""
         for place in list_places(urls[0]):
             candidates = [url for url in controls.get(place, ()) if url not in urls]
-            is_doubtful = len(candidates) == _CANDIDATES
+            may_have_more = len(candidates) == _CANDIDATES
             living: list[str] = []
             has_dead = False
             for url in candidates:
                 dead = await self._ask_control(url)
                 has_dead = has_dead or 0 < dead < _DEAD_SECONDS
                 living += [url] if dead == 0 else []
-                if len(living) == _LEAST_CONTROLS and not has_dead:
+                if len(living) == _ENOUGH_CONTROLS and not has_dead:
                     return living
             if living and not has_dead:
                 return living
-            if living or has_dead or is_doubtful:
+            if living or has_dead or may_have_more:
                 return []
         return []
 
@@ -218,7 +221,7 @@ class PageChecker:
             if since is not None:
                 await self._note_control(url, None)
             return 0
-        if status not in _DEAD:
+        if status not in ABSENT_STATUSES:
             return math.inf
         if since is None or since > now:
             await self._note_control(url, now)
@@ -259,7 +262,7 @@ _ANSWERED = (
 )
 
 
-def _split_url(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+def _slice(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """Yield slices of a sequence."""
     return (items[start : start + size] for start in range(0, len(items), size))
 
@@ -285,7 +288,7 @@ def find_controls(
     found: dict[str, list[str]] = {place: [] for place in places}
     unfilled = set(places)
     start = blake2b(str(seed).encode(), digest_size=10).digest()
-    sql = "SELECT loc FROM url WHERE site = ? AND key {} ? AND lost_run IS NULL ORDER BY key"
+    sql = "SELECT loc FROM url WHERE site = ? AND key {} ? AND lost_stamp IS NULL ORDER BY key"
     rows = chain.from_iterable(
         db.execute(sql.format(sign), (site, start)) for sign in (">=", "<")
     )

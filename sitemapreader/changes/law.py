@@ -5,15 +5,16 @@ The life of one URL. The tables `page` and `url` of the state keep its position:
 ```
              a reading lacks it           confirmed
    listed ───────────────────► missing ──────────────► unlisted
-     ▲                          │    ▲                     │
-     │  a reading lists it      │    │ anything else       │ its page answers 404 or 410
-     ◄──────────────────────────┘    │                     │ in two walks a day apart
-     │                               └─── asked ◄──────────┤
-     │                                      │              │
-     │                                      ▼              │
-     └───────── listed again, or lives ◄── gone ◄──────────┘
-                     (returned)
+     ▲                            │                        │
+     └──── a reading lists it ────┴────────────────────────┘
+
+                  404 or 410 in two walks a day apart
+   page of a missing URL ─────────────────────────────► gone
+   (unlisted or not)     ◄─────────────────────────────
+                            it lives: returned
 ```
+
+The two facts are independent: the page of a missing URL may be gone before the URL is unlisted.
 
 **Only bytes prove absence.** A URL is unlisted when every document that its site names was read in
 full since the loss, twice and `confirm_after` apart, and none lists it: a lie lasts a day at most,
@@ -42,13 +43,22 @@ looks like days without a walk. A window (a feed, a change list, a news sitemap)
 what it lacks has left. A record that says that its URL was deleted (ResourceSync) is confirmed at
 once.
 
-A document has four dates, which are numbers of runs: `seen_run`, its last outcome; `read_run`, a
-full reading; `confirmed_run`, the last one that another has confirmed; and `missing_run`, since
-when it cannot be read or is not named. Where the clock goes back, all that lies in the future of a
-run is as old as the moment before it (recall.sql).
-"""
+A document has four dates, which are stamps (nanoseconds): `seen_stamp`, its last outcome;
+`read_stamp`, a full reading; `confirmed_stamp`, the last one that another has confirmed; and
+`missing_stamp`, since when it cannot be read or is not named. Where the clock goes back, all that
+lies in the future of a run is as old as the moment before it (recall.sql).
 
-# The steps are the files of SQL beside; `gone.py` asks pages.
+The steps at the end of a walk (`reconcile`), each a file of SQL beside:
+
+1. mark_named.sql: documents that are named again, and their URLs
+2. merge.sql: what documents listed comes from `log` into `url`; what a reading lacks is missing
+3. mark_unnamed.sql: documents that nothing names, and their URLs
+4. respell.sql, if URLs are missing and each comes once: another spelling takes the place of one
+5. unlist.sql: missing URLs get a row in `page`; what is confirmed becomes unlisted
+6. forget.sql: what was told, and what is old
+
+Steps 2, 4 and 5 are for walks with `changes`. After them, `gone.py` requests pages of `page`.
+"""
 
 from __future__ import annotations
 
@@ -61,10 +71,15 @@ from typing import TYPE_CHECKING, Any
 
 from sitemapreader._types.issues import IssueCode, excerpt, list_errors
 from sitemapreader._types.models import Format
-from sitemapreader._types.outcomes import ALREADY_READ, SAME_BODY, Status
+from sitemapreader._types.outcomes import (
+    ABSENT_STATUSES,
+    ALREADY_READ,
+    SAME_BODY,
+    Status,
+)
 from sitemapreader._walk.memory import Findings
 from sitemapreader.changes.database import DamageError, read_script
-from sitemapreader.changes.rows import Run, nanoseconds
+from sitemapreader.changes.rows import WalkRun, nanoseconds
 
 if TYPE_CHECKING:
     import sqlite3
@@ -118,7 +133,6 @@ _OF_ONE_RECORD = frozenset(
     }
 )
 """Errors that cost one record: the rest of the document was read."""
-_ABSENT_SQL = (404, 410)
 _NO_LIST = frozenset(
     {
         IssueCode.EMPTY,
@@ -129,28 +143,32 @@ _NO_LIST = frozenset(
 )
 """Reasons of a failed document that stand for a response without a list."""
 
-_IS_READ = "(document.seen_run >= :run AND document.evidence IN ('full', 'claim'))"
-"""SQL condition: the run knows what a document lists, or claims to list."""
+_IS_KNOWN = (
+    "(document.seen_stamp >= :begin_stamp AND document.evidence IN ('full', 'claim'))"
+)
+"""SQL condition: this walk knows what a document lists (full), or the site claims that it is
+unchanged (claim)."""
 IS_INDEX = f"(children > 0 OR format = '{Format.INDEX}')"
-IS_GIVEN_UP = f"(missed >= {_PATIENCE_RUNS} AND missing_run <= :patient)"
+IS_GIVEN_UP = f"(missed >= {_PATIENCE_RUNS} AND missing_stamp <= :patient)"
 _IS_WAITED_FOR = f"is_named AND NOT ifnull({IS_GIVEN_UP}, FALSE)"
 _PROVES = (
-    f"CASE WHEN {_IS_WAITED_FOR} THEN confirmed_run"
+    f"CASE WHEN {_IS_WAITED_FOR} THEN confirmed_stamp"
     f" WHEN is_named AND evidence = 'part' AND NOT {IS_INDEX}"
-    " THEN max(confirmed_run, :patient) END"
+    " THEN max(confirmed_stamp, :patient) END"
 )
 """SQL: the run up to which a document proves losses; NULL for one that nothing waits for. What a
 list lacks of which a part is read is known a patience later."""
 _NAMED_BEFORE = f"""
     INSERT OR IGNORE INTO reachable WITH RECURSIVE named AS (SELECT url, is_wanted FROM reachable
         UNION SELECT url_key(json_extract(value, '$[0]')), is_wanted FROM named
-        CROSS JOIN document ON document.site = :site AND document.url = named.url AND NOT {_IS_READ}
+        CROSS JOIN document ON document.site = :site AND document.url = named.url
+            AND NOT {_IS_KNOWN}
             AND NOT (evidence IN ('part', 'absent') AND ifnull({IS_GIVEN_UP}, FALSE))
         CROSS JOIN json_each(child_list))
     SELECT url, is_wanted FROM named"""
 """SQL: the earlier children of indexes that the run has not read count as named, for as long as
 the patience with an index lasts."""
-_IS_LOST = "site = :site AND lost_run IS NOT NULL AND NOT window"
+_IS_LOST = "site = :site AND lost_stamp IS NOT NULL AND NOT kind"
 
 
 # -- one document
@@ -173,7 +191,9 @@ def weigh(row: DocumentRow, outcome: Document) -> Evidence:
                 return Evidence.FULL
             return Evidence.PART
         case Status.FAILED:
-            is_absent = outcome.http_status in _ABSENT_SQL or outcome.reason in _NO_LIST
+            is_absent = (
+                outcome.http_status in ABSENT_STATUSES or outcome.reason in _NO_LIST
+            )
             if is_absent:
                 return Evidence.ABSENT
             return Evidence.NONE
@@ -192,22 +212,24 @@ def confirm(read: int, confirmed: int, reading: int, least: int) -> tuple[int, i
 
 
 def date_outcome(
-    run: Run, row: DocumentRow, evidence: Evidence, *, age: int, is_new: bool
+    run: WalkRun, row: DocumentRow, evidence: Evidence, *, age: int, is_new: bool
 ) -> dict[str, Any]:
     """Return the columns of `document` that date an outcome.
 
     `age` is how long a cache has had the response, in nanoseconds: the reading is as old. `is_new`
-    says that the document was read again, and is not the same.
+    is False where the site claims that the document is unchanged, and True without a body.
     """
-    found: dict[str, Any] = {"seen_run": run.stamp, "evidence": str(evidence)}
+    found: dict[str, Any] = {"seen_stamp": run.stamp, "evidence": str(evidence)}
     reading = run.stamp - age
     if evidence is Evidence.FULL:
         # what a walk without `changes` has read was not compared
-        read = row.read_run if row.is_saved else 0
+        read = row.read_stamp if row.is_saved else 0
         least = run.confirm_after if run.saves else 0
-        found["read_run"], confirmed = confirm(read, row.confirmed_run, reading, least)
+        found["read_stamp"], confirmed = confirm(
+            read, row.confirmed_stamp, reading, least
+        )
         if run.saves:
-            found["confirmed_run"] = confirmed
+            found["confirmed_stamp"] = confirmed
     if run.saves and evidence.is_list and is_new:
         if row.digest is None:
             found["to_merge"] = -reading
@@ -252,8 +274,8 @@ def find_patient(run: int, days: tuple[int, ...]) -> int:
 def find_losses(db: sqlite3.Connection, site: int) -> list[int]:
     """Return the runs in which something was lost that waits, the oldest first."""
     sql = (
-        "SELECT DISTINCT lost_run FROM url INDEXED BY url_lost"
-        f" WHERE {_IS_LOST} ORDER BY lost_run"
+        "SELECT DISTINCT lost_stamp FROM url INDEXED BY url_lost"
+        f" WHERE {_IS_LOST} ORDER BY lost_stamp"
     )
     return [lost for (lost,) in db.execute(sql, {"site": site})]
 
@@ -267,7 +289,7 @@ def find_waited(
     """
     sql = (
         f"SELECT url FROM document WHERE site = :site AND {_PROVES} < :since * 1e9"
-        " ORDER BY missing_run IS NULL, confirmed_run LIMIT 1"
+        " ORDER BY missing_stamp IS NULL, confirmed_stamp LIMIT 1"
     )
     patient = find_patient(run, read_days(days))
     values = {"site": site, "since": since, "patient": patient}
@@ -276,7 +298,11 @@ def find_waited(
 
 
 def find_unverified(
-    db: sqlite3.Connection, run: Run, losses: list[int], verify_after: int, elapsed: int
+    db: sqlite3.Connection,
+    run: WalkRun,
+    losses: list[int],
+    verify_after: int,
+    elapsed: int,
 ) -> frozenset[str]:
     """Return the URLs of documents that this run reads in full, because losses wait for them.
 
@@ -286,8 +312,8 @@ def find_unverified(
     if not losses:
         return frozenset()
     sql = (
-        f"SELECT url, read_run, confirmed_run, {IS_INDEX} FROM document"
-        " WHERE site = :site AND is_named AND confirmed_run < :newest ORDER BY read_run, url"
+        f"SELECT url, read_stamp, confirmed_stamp, {IS_INDEX} FROM document"
+        " WHERE site = :site AND is_named AND confirmed_stamp < :newest ORDER BY read_stamp, url"
     )
     rows = db.execute(sql, {"site": run.site, "newest": losses[-1]}).fetchall()
     (number,) = db.execute(
@@ -318,9 +344,9 @@ def merge(db: sqlite3.Connection, site: int) -> None:
     _execute(db, "merge.sql", {"site": site})
 
 
-def recall(db: sqlite3.Connection, site: int, now: int) -> None:
+def recall(db: sqlite3.Connection, site: int, stamp: int) -> None:
     """Forget that anything of a site lies in the future."""
-    _execute(db, "recall.sql", {"site": site, "now": now})
+    _execute(db, "recall.sql", {"site": site, "stamp": stamp})
 
 
 def _execute(db: sqlite3.Connection, name: str, values: Mapping[str, Any]) -> int:
@@ -331,12 +357,12 @@ def _execute(db: sqlite3.Connection, name: str, values: Mapping[str, Any]) -> in
     return max(0, changed)
 
 
-def reconcile(db: sqlite3.Connection, run: Run, end: WalkEnd) -> Findings | None:
+def reconcile(db: sqlite3.Connection, run: WalkRun, end: WalkEnd) -> Findings | None:
     """Reconcile the state with a walk: return the missing URLs, with `changes`."""
     values: dict[str, Any] = {
         "site": run.site,
-        "run": run.id,
-        "now": run.stamp,
+        "begin_stamp": run.id,
+        "stamp": run.stamp,
         "last": run.last,
         "looked": run.looked,
         # What a run with a clock that is ahead forgets cannot be recalled: so each forgets only
@@ -347,50 +373,51 @@ def reconcile(db: sqlite3.Connection, run: Run, end: WalkEnd) -> Findings | None
     db.execute("DELETE FROM reachable")
     db.executemany("INSERT INTO reachable VALUES (?, ?)", end.listed.items())
     db.execute(_NAMED_BEFORE, values)
-    _execute(db, "name.sql", values)
+    _execute(db, "mark_named.sql", values)
     # the first walk has nothing to compare: the next one merges
     if run.saves and not run.is_new:
         merge(db, run.site)
     # A document that failed and was never read may name any other.
     unknown = (
-        "SELECT 1 FROM document WHERE site = :site AND seen_run >= :run AND status = 'failed'"
-        " AND digest IS NULL AND ifnull(http_status, 0) NOT IN (404, 410)"
+        "SELECT 1 FROM document WHERE site = :site AND seen_stamp >= :begin_stamp"
+        " AND status = 'failed' AND digest IS NULL AND ifnull(http_status, 0) NOT IN (404, 410)"
         f" AND NOT ifnull({IS_GIVEN_UP}, FALSE)"
     )
     knows_all = end.knows_all or (end.names_none and _is_dead(db, values))
     values["drops"] = knows_all and not db.execute(unknown, values).fetchone()
-    _execute(db, "unname.sql", values)
+    _execute(db, "mark_unnamed.sql", values)
     # In a round, what was not asked was left for another time.
     unwanted = "(SELECT url FROM reachable WHERE NOT is_wanted)"
     db.execute(
-        f"UPDATE document SET missed = iif({_IS_READ}, 0, missed + 1),"
-        f" missing_run = iif({_IS_READ}, NULL, ifnull(missing_run, :now))"
-        f" WHERE site = :site AND is_named AND (missing_run > 0 OR NOT {_IS_READ})"
-        f" AND (NOT :is_round OR document.seen_run >= :run OR url IN {unwanted})"
+        f"UPDATE document SET missed = iif({_IS_KNOWN}, 0, missed + 1),"
+        f" missing_stamp = iif({_IS_KNOWN}, NULL, ifnull(missing_stamp, :stamp))"
+        f" WHERE site = :site AND is_named AND (missing_stamp > 0 OR NOT {_IS_KNOWN})"
+        f" AND (NOT :is_round OR document.seen_stamp >= :begin_stamp OR url IN {unwanted})"
         # Nor does a limit of the walk count.
-        f" AND ({_IS_READ} OR NOT :is_cut"
-        "  OR document.seen_run >= :run AND reason NOT LIKE 'budget-%')",
+        f" AND ({_IS_KNOWN} OR NOT :is_cut"
+        "  OR document.seen_stamp >= :begin_stamp AND reason NOT LIKE 'budget-%')",
         values | {"is_round": run.chosen is not None, "is_cut": end.is_cut},
     )
-    values["confirmed"] = _look(db, run, values, knows_all=end.knows_all)
+    naming_confirmed = _look(db, run, values, knows_all=end.knows_all)
+    values["naming_confirmed"] = values["all_confirmed"] = naming_confirmed
     if not run.saves:
         _execute(db, "forget.sql", values)
         return None
     oldest = (
-        f"SELECT min(:confirmed, ifnull(min({_PROVES}), :confirmed)) FROM document"
-        " WHERE site = :site"
+        f"SELECT min(:naming_confirmed, ifnull(min({_PROVES}), :naming_confirmed))"
+        " FROM document WHERE site = :site"
     )
-    (values["confirmed"],) = db.execute(oldest, values).fetchone()
+    (values["all_confirmed"],) = db.execute(oldest, values).fetchone()
     missed, shrunk = _find_missed(db, values)
     if missed and run.is_unique:
         _execute(db, "respell.sql", values)
     unlisted = _execute(db, "unlist.sql", values)
     _execute(db, "forget.sql", values)
     left, waiting = db.execute(
-        "SELECT count(DISTINCT iif(window = 1 AND lost_run >= :run, key, NULL)),"
-        " count(DISTINCT iif(window, NULL, key)) FROM url AS lost INDEXED BY url_lost"
-        " WHERE site = :site AND lost_run IS NOT NULL AND NOT EXISTS"
-        "  (SELECT 1 FROM url WHERE site = :site AND key = lost.key AND lost_run IS NULL)",
+        "SELECT count(DISTINCT iif(kind = 1 AND lost_stamp >= :begin_stamp, key, NULL)),"
+        " count(DISTINCT iif(kind, NULL, key)) FROM url AS lost INDEXED BY url_lost"
+        " WHERE site = :site AND lost_stamp IS NOT NULL AND NOT EXISTS"
+        "  (SELECT 1 FROM url WHERE site = :site AND key = lost.key AND lost_stamp IS NULL)",
         values,
     ).fetchone()
     return Findings(unlisted, waiting, left, shrunk, missed)
@@ -398,9 +425,9 @@ def reconcile(db: sqlite3.Connection, run: Run, end: WalkEnd) -> Findings | None
 
 def _is_dead(db: sqlite3.Connection, values: Mapping[str, Any]) -> bool:
     """Return whether no document that a site has named could be read for `_DEAD_AFTER`."""
-    long = values["now"] - nanoseconds(_DEAD_AFTER)
+    long = values["stamp"] - nanoseconds(_DEAD_AFTER)
     sql = (
-        f"SELECT min(missed >= {_PATIENCE_RUNS} AND ifnull(missing_run <= {long}, FALSE))"
+        f"SELECT min(missed >= {_PATIENCE_RUNS} AND ifnull(missing_stamp <= {long}, FALSE))"
         " FROM document WHERE site = :site AND is_named"
     )
     (is_dead,) = db.execute(sql, values).fetchone()
@@ -408,7 +435,7 @@ def _is_dead(db: sqlite3.Connection, values: Mapping[str, Any]) -> bool:
 
 
 def _look(
-    db: sqlite3.Connection, run: Run, values: Mapping[str, Any], *, knows_all: bool
+    db: sqlite3.Connection, run: WalkRun, values: Mapping[str, Any], *, knows_all: bool
 ) -> int:
     """Date this run's reading of the naming documents; return the last confirmed one."""
     read, confirmed = run.looks
@@ -421,8 +448,8 @@ def _look(
     read, confirmed = confirm(read, confirmed, asked, run.confirm_after)
     indexes = f"WHERE site = :site AND {IS_INDEX} AND {_IS_WAITED_FOR}"
     db.execute(
-        "UPDATE site SET read_run = :read, confirmed_run = :confirmed, missed = 0,"
-        " looked_run = max(looked_run, (SELECT min(:asked, ifnull(min(read_run), :asked))"
+        "UPDATE site SET read_stamp = :read, confirmed_stamp = :confirmed, missed = 0,"
+        " looked_stamp = max(looked_stamp, (SELECT min(:asked, ifnull(min(read_stamp), :asked))"
         f" FROM document {indexes})) WHERE id = :site",
         {**values, "read": read, "confirmed": confirmed, "asked": asked},
     )
@@ -436,7 +463,7 @@ def _find_missed(
     missed = (
         "SELECT document.id, document.url, count(*), entries, is_named"
         " FROM url AS lost INDEXED BY url_lost JOIN document ON document.id = lost.document"
-        " WHERE lost.site = :site AND lost_run > :last AND NOT lost.window"
+        " WHERE lost.site = :site AND lost_stamp > :last AND NOT lost.kind"
         " AND (evidence <> 'absent' OR NOT is_named) GROUP BY document.id"
     )
     rows = db.execute(missed, values).fetchall()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from sitemapreader._types.rows import Rows
-    from sitemapreader.changes.rows import DocumentRow, Run
+    from sitemapreader.changes.rows import DocumentRow, WalkRun
 
 
 class DocumentReading:
@@ -37,7 +37,7 @@ class DocumentReading:
     """
 
     def __init__(
-        self, row: DocumentRow, run: Run, entry: SitemapEntry, asked_at: float
+        self, row: DocumentRow, run: WalkRun, entry: SitemapEntry, asked_at: float
     ) -> None:
         self.headers: Mapping[str, str] = {}
         self.asked_at = asked_at
@@ -98,7 +98,7 @@ class DocumentReading:
         if body is not None and status in READ_STATUSES:
             found |= self._list_content(document, body, evidence)
             found |= self._list_lies(found, body, is_dated=is_dated)
-            found |= {"filters": filters, "window": int(is_window)}
+            found |= {"filters": filters, "is_window": int(is_window)}
         is_new = body is None or status is not Status.UNCHANGED
         return found | date_outcome(
             self._run, self._row, evidence, age=self.age, is_new=is_new
@@ -160,7 +160,7 @@ class DocumentReading:
         }
 
 
-def make_previous(row: DocumentRow, run: Run) -> PreviousReading:
+def make_previous(row: DocumentRow, run: WalkRun) -> PreviousReading:
     """Return the last reading of a document, as its row has it."""
     if row.format is not None and row.format.is_feed:
         via = Via.PAGE
@@ -172,7 +172,7 @@ def make_previous(row: DocumentRow, run: Run) -> PreviousReading:
         )
         for loc, mark in row.child_list
     ]
-    was_read_now = row.seen_run >= run.id and row.status in READ_STATUSES
+    was_read_now = row.seen_stamp >= run.id and row.status in READ_STATUSES
     return PreviousReading(
         was_read=row.digest is not None,
         has_records=bool(children or row.entries),

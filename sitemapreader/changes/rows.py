@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def nanoseconds(length: timedelta) -> int:
-    """Return a length of time in the unit of the numbers of runs."""
+    """Return a length of time in the unit of stamps."""
     return length // timedelta(microseconds=1) * 1_000
 
 
@@ -49,8 +49,8 @@ def as_moment(seconds: float) -> datetime:
 
 
 @attrs.frozen
-class Run:
-    """A walk over a site, in the state.
+class WalkRun:
+    """A walk over a site, in the state; a stamp is a date in nanoseconds.
 
     Attributes:
         name: name of the site.
@@ -58,14 +58,14 @@ class Run:
         confirm_after, distrust_after: as in `State`, in nanoseconds.
         is_unique: whether each URL is delivered once.
         site: number of the site; 0 until the walk begins, as all numbers below.
-        id: number of the walk, which is the time when it began, in nanoseconds.
+        id: number of the walk, which is the stamp of its begin.
         stamp: `id`, or the time when the walk was resumed: the date of all that it sees.
         last: the walk before it.
         days: the last seven walks that are a day apart, this one too.
         is_resumed: whether it goes on with a walk that was stopped.
         is_new: whether the state knows no URL of the site, so that every entry is new.
         looked: the last walk before it that knew all documents.
-        looks: `read_run` and `confirmed_run` of the place that names documents.
+        looks: `read_stamp` and `confirmed_stamp` of the place that names documents.
         unverified: documents that are read in full, by keys of URLs.
         ranks: key of a URL -> when it was answered.
         chosen: documents that are due, by keys of URLs, if only those are requested.
@@ -187,11 +187,11 @@ class DocumentRow:
     id: int | None
     site: int
     url: str
-    confirmed_run: int
+    confirmed_stamp: int
     status: str = ""
     reason: str = ""
-    seen_run: int = 0
-    read_run: int = 0
+    seen_stamp: int = 0
+    read_stamp: int = 0
     missed: int = 0
     complete: int = 0
     is_saved: int = 0
@@ -208,7 +208,7 @@ class DocumentRow:
     )
     read_at: float | None = None
     filters: str | None = attrs.field(default=None, converter=_as_filters)
-    window: int = 0
+    is_window: int = 0
     etag_lies: int = 0
     lastmod_lies: int = 0
     asked_at: float | None = None
@@ -225,8 +225,8 @@ _FIND = f"SELECT {_DOCUMENT_COLUMNS} FROM document WHERE site = ? AND url = ?"
 
 def insert_document(db: sqlite3.Connection, row: DocumentRow) -> int:
     """Insert a document, unless it has a number; return that."""
-    known = row.site, row.url, row.confirmed_run
-    sql = "INSERT INTO document (site, url, confirmed_run) VALUES (?, ?, ?)"
+    known = row.site, row.url, row.confirmed_stamp
+    sql = "INSERT INTO document (site, url, confirmed_stamp) VALUES (?, ?, ?)"
     row.id = row.id or db.execute(sql, known).lastrowid or 0
     return row.id
 
@@ -248,7 +248,7 @@ def update_document(
         )
 
 
-def load_document(db: sqlite3.Connection, run: Run, url: str) -> DocumentRow:
+def load_document(db: sqlite3.Connection, run: WalkRun, url: str) -> DocumentRow:
     """Return the row of a document; a new one if a run is the first to meet it."""
     found = db.execute(_FIND, (run.site, url)).fetchone()
     # It may be as old as the last look before this run: what was lost by then may be in it.
@@ -275,11 +275,11 @@ def find_records(
     unlisted or gone is not known.
     """
     known: dict[bytes, dict[int, bytes | None]] = {}
-    own = "iif(window = 2, -document, document)"
+    own = "iif(kind = 2, -document, document)"
     marks = ", ".join("?" * len(keys))
     find = (
         f"SELECT key, {own}, record FROM url WHERE site = ? AND key IN ({marks})"
-        " AND NOT (lost_run IS NOT NULL AND window <> 2 AND EXISTS (SELECT 1 FROM page"
+        " AND NOT (lost_stamp IS NOT NULL AND kind <> 2 AND EXISTS (SELECT 1 FROM page"
         " WHERE site = url.site AND key = url.key AND (told_unlisted OR told_gone)))"
     )
     for key, document, record in db.execute(find, (row.site, *keys)):
@@ -297,7 +297,7 @@ def find_removed(
     marks = ", ".join(f"?{number + 5}" for number in range(len(keys)))
     find = (
         f"SELECT key FROM page WHERE site = ?1 AND since > ?4 AND key IN ({marks})"
-        f" UNION SELECT key FROM url WHERE site = ?1 AND document = ?2 AND lost_run > ?3"
+        f" UNION SELECT key FROM url WHERE site = ?1 AND document = ?2 AND lost_stamp > ?3"
         f" AND key IN ({marks})"
     )
     values = row.site, row.id, reading, reading / 1e9, *keys
@@ -309,7 +309,7 @@ def log_entries(
 ) -> None:
     """Save entries until they are merged: see the table `log`."""
     sql = (
-        "INSERT INTO log (site, document, run, keys, records, locs, marks)"
+        "INSERT INTO log (site, document, stamp, keys, records, locs, marks)"
         " VALUES (?, ?, ?, ?, ?, ?, CAST(? AS BLOB))"
     )
     db.execute(sql, (row.site, insert_document(db, row), stamp, *columns))
@@ -365,19 +365,19 @@ def has_record(records: bytes, record: bytes) -> bool:
     )
 
 
-_read_parts = attrgetter("title", *EXTENSION_ATTRIBUTES)
+_read_extensions = attrgetter("title", *EXTENSION_ATTRIBUTES)
 
 
 def hash_record(entry: UrlEntry) -> bytes:
     """Return a hash of all but the URL: a new headline is a change."""
     written = entry.lastmod_text
-    parts = _read_parts(entry)
-    if any(parts):
-        parts = tuple(map(_write_unordered, parts))
-    if not any(parts) and (written is None or len(written) <= 64):
+    extensions = _read_extensions(entry)
+    if any(extensions):
+        extensions = tuple(map(_write_unordered, extensions))
+    if not any(extensions) and (written is None or len(written) <= 64):
         # SECURITY: the cache outlives the walk, and a date may be written in 64 KiB
         return _hash_plain(written, entry.changefreq, entry.priority)
-    return _hash((_read_moment(written), entry.changefreq, entry.priority, *parts))
+    return _hash((_read_moment(written), entry.changefreq, entry.priority, *extensions))
 
 
 def _write_unordered(value: object) -> object:

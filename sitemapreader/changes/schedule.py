@@ -26,7 +26,7 @@ from sitemapreader.changes.database import read_script
 from sitemapreader.changes.law import IS_INDEX, find_losses
 from sitemapreader.changes.rows import (
     DocumentRow,
-    Run,
+    WalkRun,
     as_moment,
     load_document,
     update_document,
@@ -72,7 +72,7 @@ class Asking:
 
 def learn(
     db: sqlite3.Connection,
-    run: Run,
+    run: WalkRun,
     askings: Mapping[str, Asking],
     missed: Mapping[int, int],
     now: float,
@@ -306,8 +306,8 @@ def is_ready(row: DocumentRow, now: float) -> bool:
 
 
 def choose(
-    db: sqlite3.Connection, run: Run, revisit: int | Collection[str], now: float
-) -> Run:
+    db: sqlite3.Connection, run: WalkRun, revisit: int | Collection[str], now: float
+) -> WalkRun:
     """Choose the documents that a walk over a site requests: these, or all that are due.
 
     If nothing is known of the site, it asks for everything.

@@ -1,22 +1,22 @@
--- The tables of a state file. Numbers of runs are nanoseconds since 1970 when the clock is right, and
--- only ever grow within a site.
+-- The tables of a state file. A stamp is the date of a walk or of a reading, in nanoseconds since 1970
+-- when the clock is right; stamps only ever grow within a site. All other times are in seconds.
 
 CREATE TABLE site (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
     -- its last walk
-    run INTEGER NOT NULL DEFAULT 0,
+    begin_stamp INTEGER NOT NULL DEFAULT 0,
     began REAL,
     ended REAL,                 -- NULL while it can be resumed
     complete INTEGER,           -- 0 in one that a limit stopped
     unlisted INTEGER,           -- how many URLs became so; NULL where that is not known
     waiting INTEGER,            -- how many may become so later; or NULL
     -- what names its documents (robots.txt, guesses, the start page), as of a document below
-    read_run INTEGER NOT NULL DEFAULT 0,
-    confirmed_run INTEGER NOT NULL DEFAULT 0,
+    read_stamp INTEGER NOT NULL DEFAULT 0,
+    confirmed_stamp INTEGER NOT NULL DEFAULT 0,
     missed INTEGER NOT NULL DEFAULT 0,      -- in how many runs it was not known since
-    looked_run INTEGER NOT NULL DEFAULT 0,  -- the last run that knew all documents and indexes
-    lost_run INTEGER NOT NULL DEFAULT 0,    -- the oldest loss that waits; 0 for none
+    looked_stamp INTEGER NOT NULL DEFAULT 0,  -- the last run that knew all documents and indexes
+    lost_stamp INTEGER NOT NULL DEFAULT 0,    -- the oldest loss that waits; 0 for none
     days TEXT NOT NULL DEFAULT '[]',        -- its last seven runs that are a day apart; JSON: an array
     rest REAL NOT NULL DEFAULT 0            -- seconds for which nothing is due after `ended`
 );
@@ -31,10 +31,10 @@ CREATE TABLE document (
     http_status INTEGER,
     evidence TEXT NOT NULL DEFAULT '',    -- what that proves: see law.py
     -- the four dates of the law: see law.py
-    seen_run INTEGER NOT NULL DEFAULT 0,  -- the last outcome
-    read_run INTEGER NOT NULL DEFAULT 0,  -- a full reading, which one a day later confirms
-    confirmed_run INTEGER NOT NULL,       -- the last reading that was confirmed
-    missing_run INTEGER,        -- since when it cannot be read, or nothing names it; else NULL
+    seen_stamp INTEGER NOT NULL DEFAULT 0,  -- the last outcome
+    read_stamp INTEGER NOT NULL DEFAULT 0,  -- a full reading, which one a day later confirms
+    confirmed_stamp INTEGER NOT NULL,       -- the last reading that was confirmed
+    missing_stamp INTEGER,        -- since when it cannot be read, or nothing names it; else NULL
     missed INTEGER NOT NULL DEFAULT 0,    -- in how many runs it could not be read since
     is_named INTEGER NOT NULL DEFAULT 1,
     -- of its last reading
@@ -54,12 +54,12 @@ CREATE TABLE document (
     child_list TEXT CHECK (child_list IS NULL OR json_valid(child_list)), -- pairs, loc and lastmod
     read_at REAL,               -- the time that the server vouches for it, in seconds
     filters TEXT,               -- those that kept something of it back; NULL if nothing was
-    window INTEGER NOT NULL DEFAULT 0,    -- whether it lists recent items only
+    is_window INTEGER NOT NULL DEFAULT 0, -- whether it lists recent items only
     -- 1: they stayed the same once although its bytes changed
     etag_lies INTEGER NOT NULL DEFAULT 0,
     lastmod_lies INTEGER NOT NULL DEFAULT 0,
     -- when to come back, in seconds: see schedule.py
-    asked_at REAL,              -- when it last answered; NULL before its first turn
+    asked_at REAL,              -- when it last answered, or was first requested; NULL before that
     found_at REAL,              -- when it last had news
     news REAL NOT NULL DEFAULT 0,
     hours REAL NOT NULL DEFAULT 0,        -- for which it was observed
@@ -77,12 +77,14 @@ CREATE TABLE url (
                                 -- NULL: none ever; '': another; with x'00' at the end, `unique`
                                 -- has withheld it because of another spelling
     loc TEXT NOT NULL,
-    seen_run INTEGER NOT NULL,
-    window INTEGER NOT NULL,    -- 1: it left a window; 2: its record says that it was deleted
-    lost_run INTEGER,           -- the first reading without it since; NULL while it is listed
+    seen_stamp INTEGER NOT NULL,
+    kind INTEGER NOT NULL,      -- 0: a list has it; 1: a window has it (left when lost_stamp is
+                                -- set); 2: its record says that it was deleted; 3: it is unlisted,
+                                -- and kept until that is told
+    lost_stamp INTEGER,           -- the first reading without it since; NULL while it is listed
     PRIMARY KEY (site, key, document)
 ) WITHOUT ROWID;
-CREATE INDEX url_lost ON url (site, lost_run) WHERE lost_run IS NOT NULL;
+CREATE INDEX url_lost ON url (site, lost_stamp) WHERE lost_stamp IS NOT NULL;
 
 -- what documents listed, in the order in which it was acknowledged, until `url` has it: each row has
 -- up to 500 records, because a row and an index entry for each would be the most of the cost
@@ -90,7 +92,7 @@ CREATE TABLE log (
     id INTEGER PRIMARY KEY,
     site INTEGER NOT NULL,
     document INTEGER NOT NULL,
-    run INTEGER NOT NULL,       -- the date of the reading
+    stamp INTEGER NOT NULL,     -- the date of the reading
     keys BLOB NOT NULL,
     records BLOB NOT NULL,
     locs BLOB NOT NULL,         -- JSON: an array; compressed
@@ -115,7 +117,7 @@ CREATE INDEX batch_site ON batch (site, document);
 CREATE TABLE kept (
     site INTEGER NOT NULL,
     url TEXT NOT NULL,          -- as `url_key` writes it
-    run INTEGER NOT NULL,       -- in which it was asked for
+    stamp INTEGER NOT NULL,     -- of the walk that requested it
     asked_at REAL NOT NULL,
     status INTEGER NOT NULL,
     final_url TEXT NOT NULL,
@@ -129,7 +131,7 @@ CREATE TABLE page (
     site INTEGER NOT NULL,
     key BLOB NOT NULL,
     loc TEXT NOT NULL,
-    since REAL NOT NULL,        -- all moments are in seconds
+    since REAL NOT NULL,        -- since when it is missing
     document TEXT NOT NULL,     -- the URL of the last one that listed it
     why TEXT NOT NULL,          -- missing, unnamed or deleted
     is_unlisted INTEGER NOT NULL DEFAULT 0,         -- 0 while it waits
@@ -145,7 +147,8 @@ CREATE TABLE page (
 ) WITHOUT ROWID;
 CREATE INDEX page_due ON page (site, due) WHERE due IS NOT NULL;
 
--- listed pages that answered 404 or 410 when they were asked as controls: a day later they are none
+-- listed pages that answered 404 or 410 when they were requested as controls: after nine days such a
+-- page is no control any more (gone.py)
 CREATE TABLE control (
     site INTEGER NOT NULL,
     loc TEXT NOT NULL,

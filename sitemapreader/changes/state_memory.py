@@ -1,4 +1,4 @@
-"""StateMemory: the memory of a walk with a state (`walker.memory.WalkMemory`)."""
+"""StateMemory: the memory of a walk with a state (see `WalkMemory` in `_walk/memory.py`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class StateMemory(StateWriter):
-    """The memory of one walk: the rows of the writer, by documents and pages."""
+    """The memory of one walk in the state file, by documents and pages."""
 
     async def open(self, sitemap: ListedSitemap) -> DocumentMemory:
         """Return the state of a document."""

@@ -21,7 +21,7 @@ from sitemapreader._types.urls import url_key
 from sitemapreader._walk.memory import Resumption
 from sitemapreader.changes import law, schedule
 from sitemapreader.changes.database import StateFile
-from sitemapreader.changes.rows import REMOVALS, Run, name_of_sitemaps, nanoseconds
+from sitemapreader.changes.rows import REMOVALS, WalkRun, name_of_sitemaps, nanoseconds
 from sitemapreader.fetch.local import StoredResponse
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class StateWriter:
         self.trust_seconds = rules.revalidate_after / 1e9
         self._verify_after = rules.verify_after
         named = [settings.site, *(entry.loc for entry in settings.sitemaps)]
-        self.run = Run(
+        self.run = WalkRun(
             name_of_sitemaps(named),
             settings.changes,
             rules.confirm_after,
@@ -98,21 +98,21 @@ class StateWriter:
             run.is_resumed, self._replaced, delivered, run.idle, run.ranks
         )
 
-    def _begin(self, db: Connection) -> Run:
+    def _begin(self, db: Connection) -> WalkRun:
         """Resume the walk that was interrupted within a day, or begin a new one."""
         run = self.run
         now = self.clock()
         revisit = self.settings.revisit
         db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (run.name,))
         present = round(now * 1_000_000) * 1_000
-        sql = "SELECT id, run FROM site WHERE name = ?"
+        sql = "SELECT id, begin_stamp FROM site WHERE name = ?"
         site, last = db.execute(sql, (run.name,)).fetchone()
         law.merge(db, site)  # what the last one saved
         if last > present + _CLOCK_SLACK:
             law.recall(db, site, present)
         last, since, ended, stopped, days, looked, *looks = db.execute(
-            "SELECT run, began, ended, complete, days, looked_run, read_run, confirmed_run"
-            " FROM site WHERE id = ?",
+            "SELECT begin_stamp, began, ended, complete, days, looked_stamp, read_stamp,"
+            " confirmed_stamp FROM site WHERE id = ?",
             (site,),
         ).fetchone()
         walked = law.read_days(days)
@@ -125,7 +125,7 @@ class StateWriter:
         if not is_resumed:
             walked = law.add_day(walked, stamp, run.confirm_after)
             db.execute(
-                "UPDATE site SET run = ?, began = ?, ended = NULL, complete = NULL,"
+                "UPDATE site SET begin_stamp = ?, began = ?, ended = NULL, complete = NULL,"
                 " unlisted = NULL, waiting = NULL, days = ? WHERE id = ?",
                 (stamp, now, json.dumps(walked), site),
             )
@@ -162,7 +162,7 @@ class StateWriter:
         # The last one did not come to its end: begin with what was read longest ago.
         sql = (
             f"SELECT url, iif({law.IS_INDEX}, -1.0,"
-            f" iif({law.IS_GIVEN_UP}, seen_run / 1e9, ifnull(read_at, 0.0)))"
+            f" iif({law.IS_GIVEN_UP}, seen_stamp / 1e9, ifnull(read_at, 0.0)))"
             " FROM document WHERE site = :site AND is_named"
         )
         patient = law.find_patient(stamp, walked)
@@ -244,7 +244,7 @@ class StateWriter:
                 unlisted, waiting = (None, None)
             oldest = next(iter(law.find_losses(db, site)), 0)
             db.execute(
-                "UPDATE site SET ended = ?, complete = ?, unlisted = ?, waiting = ?, lost_run = ?"
+                "UPDATE site SET ended = ?, complete = ?, unlisted = ?, waiting = ?, lost_stamp = ?"
                 " WHERE id = ?",
                 (now, end.complete, unlisted, waiting, oldest, site),
             )

@@ -45,14 +45,16 @@ class DocumentTracker:
 
     needs_digest = True
 
-    def __init__(self, db: Connection, writer: StateWriter, job: ListedSitemap) -> None:
+    def __init__(
+        self, db: Connection, writer: StateWriter, sitemap: ListedSitemap
+    ) -> None:
         self._writer = writer
-        self._row = row = load_document(db, writer.run, url_key(job.entry.loc))
+        self._row = row = load_document(db, writer.run, url_key(sitemap.entry.loc))
         self.batch_entries = ACK_ENTRIES
-        self._is_guess = job.entry.via.is_guess
-        self._turn = turn = DocumentTurn(row, writer, job)
-        self._trust = trust = DocumentTrust(row, writer, job)
-        self._reading = DocumentReading(row, writer.run, job.entry, turn.asked_at)
+        self._is_guess = sitemap.entry.via.is_guess
+        self._turn = turn = DocumentTurn(row, writer, sitemap)
+        self._trust = trust = DocumentTrust(row, writer, sitemap)
+        self._reading = DocumentReading(row, writer.run, sitemap.entry, turn.asked_at)
         self._entries: UnsentEntries | ChangedEntries
         if writer.run.saves:
             self._entries = ChangedEntries(row, writer, self._reading)
@@ -60,7 +62,7 @@ class DocumentTracker:
             self._entries = UnsentEntries(db, row, writer)
         self.prior = trust.prior
         self.settled = turn.find_outcome() if trust.is_covered else None
-        self._is_left = self.settled is not None
+        self._keeps_row = self.settled is not None
         """True if the row stays as it is."""
         if self.settled is None and trust.is_current:
             self.settled = Status.UNCHANGED, SAME_LASTMOD
@@ -91,7 +93,7 @@ class DocumentTracker:
         self, document: Document, body: BodyDigest | None, *, is_window: bool
     ) -> None:
         """Save the outcome once it is acknowledged; `body` if the document was requested."""
-        if self._is_left:
+        if self._keeps_row:
             return
         if document.status is Status.SKIPPED and self._is_guess:
             await self._turn.note_wrong_guess(document)

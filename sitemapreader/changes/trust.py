@@ -27,11 +27,11 @@ class DocumentTrust:
     """
 
     def __init__(
-        self, row: DocumentRow, writer: StateWriter, job: ListedSitemap
+        self, row: DocumentRow, writer: StateWriter, sitemap: ListedSitemap
     ) -> None:
         self._row = row
         self._writer = writer
-        self._job = job
+        self._sitemap = sitemap
         self.is_covered = row.filters is None or _covers(
             row.filters, self.mark_filters(row.final_url)
         )
@@ -41,8 +41,8 @@ class DocumentTrust:
 
     def mark_filters(self, final_url: str) -> str:
         """Return the filters of the walk for the document, as text."""
-        loc = self._job.entry.loc
-        folders = (*self._job.scope, folder_of(loc), folder_of(final_url))
+        loc = self._sitemap.entry.loc
+        folders = (*self._sitemap.scope, folder_of(loc), folder_of(final_url))
         return self._writer.settings.selection.mark_filters(folders)
 
     @property
@@ -57,7 +57,7 @@ class DocumentTrust:
             and 0 <= age < writer.trust_seconds
             and writer.run.chosen is None  # what is due is asked for
             and self._believes(lies=self._row.lastmod_lies)
-            and not self._job.leads_up(self._row.final_url)
+            and not self._sitemap.leads_up(self._row.final_url)
         )
 
     @property
@@ -82,13 +82,13 @@ class DocumentTrust:
         """Return whether a word of the index or the server is believed; not one that has lied."""
         run = self._writer.run
         row = self._row
-        is_old = run.id - row.read_run >= run.distrust_after
+        is_old = run.id - row.read_stamp >= run.distrust_after
         return not (lies or is_old or row.url in run.unverified)
 
     def _compare_lastmod(self) -> bool:
         # Not if the child was read within the day, the minute or the second of its lastmod: it may
         # have been written again after that.
-        entry = self._job.entry
+        entry = self._sitemap.entry
         row = self._row
         if (
             entry.via is not Via.INDEX

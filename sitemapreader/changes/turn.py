@@ -31,13 +31,13 @@ class DocumentTurn:
     """
 
     def __init__(
-        self, row: DocumentRow, writer: StateWriter, job: ListedSitemap
+        self, row: DocumentRow, writer: StateWriter, sitemap: ListedSitemap
     ) -> None:
         self.asked_at = writer.clock()
         self._row = row
         self._writer = writer
-        self._parent = job.parent
-        self._is_doubtful = job.entry.via.is_guess and row.digest is None
+        self._parent = sitemap.parent
+        self._is_unread_guess = sitemap.entry.via.is_guess and row.digest is None
 
     def find_outcome(self) -> tuple[Status, str] | None:
         """Return the outcome of a document that is finished or not due; else `None`."""
@@ -45,14 +45,15 @@ class DocumentTurn:
         row = self._row
         if (
             run.is_resumed
-            and row.seen_run >= run.id
+            and row.seen_stamp >= run.id
             and row.status in FINISHED_STATUSES
         ):
             return Status(row.status), row.reason or FINISHED_BEFORE
         if self._decide_due():
             return None
-        is_failed = row.status == Status.FAILED
-        return Status.SKIPPED, row.reason or Status.FAILED if is_failed else NOT_DUE
+        if row.status == Status.FAILED:
+            return Status.SKIPPED, row.reason or Status.FAILED
+        return Status.SKIPPED, NOT_DUE
 
     def note(self, document: Document, news: int) -> None:
         """Record the outcome of the request, with the number of URLs that are new."""
@@ -60,7 +61,7 @@ class DocumentTurn:
         self._writer.askings[self._row.url] = Asking(
             self.asked_at,
             self._index,
-            has_no_turn=self._is_doubtful and is_failed,
+            has_no_turn=self._is_unread_guess and is_failed,
             is_failed=is_failed,
             news=news,
             retry_after=document.retry_after_seconds or 0.0,
@@ -86,7 +87,7 @@ class DocumentTurn:
         row = self._row
         if chosen is None or row.url in chosen:
             return True
-        if self._is_doubtful:
+        if self._is_unread_guess:
             return is_ready(row, self.asked_at)
         if row.id is None and not (self._parent and self._parent.was_read_before):
             return True  # its index was read now, and lists it for the first time

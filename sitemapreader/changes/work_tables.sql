@@ -1,4 +1,4 @@
 -- Temporary tables, emptied before each use; made once for a connection.
 
 CREATE TEMP TABLE reachable (url TEXT PRIMARY KEY, is_wanted INTEGER) WITHOUT ROWID;
-CREATE TEMP TABLE judged (key BLOB, document INTEGER, loc TEXT, lost INTEGER, window INTEGER);
+CREATE TEMP TABLE judged (key BLOB, document INTEGER, loc TEXT, lost INTEGER, kind INTEGER);

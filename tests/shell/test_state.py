@@ -96,9 +96,9 @@ def test_what_is_unlisted_is_counted(site: Path) -> None:
     run(site, *words)
     with closing(sqlite3.connect(site.parent / "site.db")) as db, db:
         # as if it was missed long ago, and all was read on two days since
-        db.execute("UPDATE url SET lost_run = 1 WHERE lost_run > 0")
-        db.execute("UPDATE document SET confirmed_run = 1")
-        db.execute("UPDATE site SET confirmed_run = 1")
+        db.execute("UPDATE url SET lost_stamp = 1 WHERE lost_stamp > 0")
+        db.execute("UPDATE document SET confirmed_stamp = 1")
+        db.execute("UPDATE site SET confirmed_stamp = 1")
     assert "1 URL (1 unlisted); documents" in run(site, *words).said
     assert "0 URLs; documents" in run(site, *words).said
     assert run(site, "state", "site.db", "--unlisted").lines == [

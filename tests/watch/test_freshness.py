@@ -13,7 +13,7 @@ from sitemapreader.changes import law, schedule
 from sitemapreader.changes.database import read_script
 from sitemapreader.changes.rows import (
     DocumentRow,
-    Run,
+    WalkRun,
     insert_document,
     load_document,
     update_document,
@@ -55,8 +55,8 @@ class ProductPolicy:
             schedule.learn(self._db, self._run(site), askings, {}, START)
 
     @staticmethod
-    def _run(site: int) -> Run:
-        return Run(f"site {site + 1}", site=site + 1)
+    def _run(site: int) -> WalkRun:
+        return WalkRun(f"site {site + 1}", site=site + 1)
 
     def _insert(self, doc: Any) -> None:
         run = self._run(doc.site.number)
@@ -108,19 +108,21 @@ class ProductPolicy:
             news = answer.new + answer.removed
             askings[str(doc.number)] = self._ask(doc, now, news=news)
             row, stamp = load_document(self._db, run, str(doc.number)), round(now * 1e9)
-            read, confirmed = law.confirm(row.read_run, row.confirmed_run, stamp, LEAST)
+            read, confirmed = law.confirm(
+                row.read_stamp, row.confirmed_stamp, stamp, LEAST
+            )
             update_document(
-                self._db, row, {"read_run": read, "confirmed_run": confirmed}
+                self._db, row, {"read_stamp": read, "confirmed_stamp": confirmed}
             )
             lost += [stamp] if answer.removed else []
             for child in answer.born:
                 self._insert(self._documents[child])
                 self._born.append(child)
                 askings[str(child)] = Asking(index=str(doc.number))
-        sql = "SELECT min(confirmed_run) FROM document WHERE site = ?"
+        sql = "SELECT min(confirmed_stamp) FROM document WHERE site = ?"
         (oldest,) = self._db.execute(sql, (run.site,)).fetchone()
         self._lost[site] = lost = [each for each in lost if each > (oldest or 0)]
-        sql = "UPDATE site SET lost_run = ? WHERE id = ?"
+        sql = "UPDATE site SET lost_stamp = ? WHERE id = ?"
         self._db.execute(sql, (min(lost, default=0), run.site))
         schedule.learn(self._db, run, askings, {}, now)
 

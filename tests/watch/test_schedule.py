@@ -9,7 +9,7 @@ import pytest
 from sitemapreader import State
 from sitemapreader.changes import schedule
 from sitemapreader.changes.database import StateFile
-from sitemapreader.changes.rows import DocumentRow, Run, insert_document
+from sitemapreader.changes.rows import DocumentRow, WalkRun, insert_document
 from sitemapreader.changes.schedule import DAY, HOUR, Asking
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Learned:
         """Add documents that a first walk has read."""
         self.meet(*urls, site=site)
         seen = {url: Asking(at, news=500) for url in urls}
-        schedule.learn(self.db, Run(f"site {site}", site=site), seen, {}, at)
+        schedule.learn(self.db, WalkRun(f"site {site}", site=site), seen, {}, at)
 
     def meet(self, *urls: str, site: int = 1) -> None:
         for url in urls:
@@ -49,7 +49,7 @@ class Learned:
             url: each if isinstance(each, Asking) else Asking(at, news=each)
             for url, each in askings.items()
         }
-        run = Run(f"site {site}", site=site)
+        run = WalkRun(f"site {site}", site=site)
         schedule.learn(self.db, run, made, {}, at)
         self.db.execute("UPDATE site SET ended = ? WHERE id = ?", (at, site))
 
@@ -188,7 +188,7 @@ def test_a_loss_has_all_documents_asked(learned: Learned) -> None:
     assert [learned.chosen(1, turn) for turn in turns] == [["busy"]] * 4
     learned.learn(at + 1, busy=100)
     learned.db.execute(
-        "UPDATE site SET lost_run = ? WHERE id = 1", (int((at + 1) * 1e9),)
+        "UPDATE site SET lost_stamp = ? WHERE id = 1", (int((at + 1) * 1e9),)
     )
     assert sorted(learned.chosen(1, turn) for turn in turns) == [["busy"]] * 3 + [
         ["dull"]
@@ -196,7 +196,7 @@ def test_a_loss_has_all_documents_asked(learned: Learned) -> None:
     learned.learn(at + HOUR, dull=0, busy=0)
     assert [learned.chosen(1, turn + HOUR) for turn in turns] == [["busy"]] * 4
     learned.db.execute(
-        "UPDATE document SET confirmed_run = ? WHERE url = 'busy'", (int(at * 2e9),)
+        "UPDATE document SET confirmed_stamp = ? WHERE url = 'busy'", (int(at * 2e9),)
     )
     later = [turn + DAY for turn in turns]
     assert sorted(learned.chosen(1, turn) for turn in later) == [["busy"]] * 3 + [

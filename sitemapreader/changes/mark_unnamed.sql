@@ -1,0 +1,15 @@
+-- What nothing names any more: see mark_named.sql.
+UPDATE document SET is_named = 0, missing_stamp = :stamp
+WHERE :drops AND site = :site AND is_named AND url NOT IN (SELECT url FROM reachable);
+
+UPDATE url SET lost_stamp = :stamp
+WHERE site = (SELECT site FROM document WHERE site = :site AND NOT is_named AND missing_stamp = :stamp)
+    AND lost_stamp IS NULL AND document IN
+        (SELECT id FROM document WHERE site = :site AND NOT is_named AND missing_stamp = :stamp);
+
+-- What was never fetched, such as what is of another host or beyond a limit, may have a URL that is
+-- missing: as a row it is waited for as others are.
+INSERT OR IGNORE INTO document (site, url, confirmed_stamp)
+SELECT :site, url, :looked - 1 FROM reachable
+WHERE EXISTS (SELECT 1 FROM url INDEXED BY url_lost
+    WHERE site = :site AND lost_stamp IS NOT NULL AND NOT kind)
