@@ -41,28 +41,28 @@ class SiteSchedule:
 
     async def make_plan(self, number: int, names: Iterable[str] | None) -> None:
         """Choose the sitemaps to request, of the named sites or of all, all together."""
-        self.plan = await self._ask("plan_sites", number, names=names)
+        self.plan = await self._query("plan_sites", number, names=names)
 
     async def find_unread(self, names: Iterable[str]) -> dict[str, bool]:
         """Return the sites without a plan, and whether each was read before."""
-        unread: dict[str, bool] = await self._ask("find_unscheduled", names)
+        unread: dict[str, bool] = await self._query("find_unscheduled", names)
         return unread
 
     async def find_due(self, name: str) -> frozenset[str] | None:
         """Return the URLs of a site to request; `None` for all."""
         if self.plan is None:
             return None
-        due: frozenset[str] | None = await self._ask("find_due", self.plan, name)
+        due: frozenset[str] | None = await self._query("find_due", self.plan, name)
         return due
 
     async def find_turn(self, name: str) -> dict[str, Any]:
         """Return the next turn of a site by its outcome."""
         if self.plan is None:
             return {}
-        turn: dict[str, Any] = await self._ask("find_turn", name)
+        turn: dict[str, Any] = await self._query("find_turn", name)
         return turn
 
-    async def _ask(self, function: str, *values: Any, **names: Any) -> Any:
+    async def _query(self, function: str, *values: Any, **names: Any) -> Any:
         """Return the result of a function of the schedule for the present state."""
         from sitemapreader.changes import schedule  # noqa: PLC0415 (few runs have a state)
 
@@ -70,4 +70,4 @@ class SiteSchedule:
         state = self._state
         assert file is not None and state is not None  # noqa: S101, PT018 (`revisit` needs one)
         find = partial(getattr(schedule, function), **names)
-        return await file.ask(lambda db: find(db, *values, state.clock()))
+        return await file.query(lambda db: find(db, *values, state.clock()))

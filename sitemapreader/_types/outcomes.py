@@ -411,7 +411,7 @@ class SiteOutcome:
             up (Retry-After); counted from that response.
         address: the IP address that sent the first response with a document; "" if it is not known.
         waiting: in a run with `revisit`, the largest number of changes that wait in one of its
-            sitemaps; see `PlannedDocument`.
+            sitemaps; see `PlannedDocument`. `Report.waiting` counts other things: missing URLs.
         due: the time from which one of its sitemaps may be requested again.
     """
 

@@ -65,11 +65,11 @@ class DocumentEntries:
             sample.add(self._filter.deduplicate(self._select(entries)))
             self._document.filtered += len(entries)
             return True
-        most = self._memory.batch_entries
-        if len(entries) <= most:
+        size = self._memory.batch_entries
+        if len(entries) <= size:
             return await self._pass_on(entries)
-        for start in range(0, len(entries), most):
-            if not await self._pass_on(entries[start : start + most]):
+        for start in range(0, len(entries), size):
+            if not await self._pass_on(entries[start : start + size]):
                 return False
         return True
 
@@ -80,15 +80,15 @@ class DocumentEntries:
             return False
         passed = self._select(offered)
         kept = self._filter.deduplicate(passed)
-        most = self._context.budget.take_urls(len(kept))
+        granted = self._context.budget.take_urls(len(kept))
         self._document.known += len(entries) - len(offered)
         self._document.filtered += len(offered) - len(kept)
-        if sent := kept[:most]:
-            self._document.entries += most
+        if sent := kept[:granted]:
+            self._document.entries += granted
             self._filter.count_delivered(self._context.report, sent)
             await self._context.emit(sent, self.count_new_bytes())
-        await self._memory.record(passed, kept, most)
-        return most == len(kept)  # the others are for the next walk
+        await self._memory.record(passed, kept, granted)
+        return granted == len(kept)  # the others are for the next walk
 
     def _select(self, entries: Rows) -> Rows:
         passed, outside = self._filter.select(entries, self.scope)
@@ -113,14 +113,14 @@ def _has_many_hosts(locs: list[str]) -> bool:
 class Suspects:
     """The entries of a urlset that may list nothing but sitemaps, held back for `follow`."""
 
-    def __init__(self, follow: TakeChild, most: int) -> None:
+    def __init__(self, follow: TakeChild, limit: int) -> None:
         self._follow = follow
-        self._most = most
+        self._limit = limit
         self._held: list[UrlEntry] = []
 
     def hold(self, events: Events, reader: SitemapReader) -> Events:
         """Hold the entries as long as all look like sitemaps; return the other events."""
-        if not reader.lists_sitemaps or reader.stats.delivered > self._most:
+        if not reader.lists_sitemaps or reader.stats.delivered > self._limit:
             held = self._held
             self._held = []
             return [*held, *events] if held else events

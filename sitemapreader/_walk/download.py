@@ -27,7 +27,12 @@ from sitemapreader._read.feedparser import (
 )
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
-from sitemapreader._types.outcomes import BodyDigest, BodyHasher, Document
+from sitemapreader._types.outcomes import (
+    ABSENT_STATUSES,
+    BodyDigest,
+    BodyHasher,
+    Document,
+)
 from sitemapreader._types.rows import Events, join_rows
 from sitemapreader._types.urls import path_of
 from sitemapreader.fetch.answers import fill_in_steps
@@ -55,7 +60,6 @@ _BATCH_EVENTS = 1_000
 """Events in one batch: enough that handing it over costs little; about 300 KB."""
 _BATCH_BYTES = 262_144
 """Markup in one batch, because a record may be as long as thousands of others."""
-_NOT_FOUND_STATUSES = (404, 410)
 _HELD_UP_SECONDS = 0.5
 """Time for which a consumer holds up a body before the end of the connection is its fault."""
 
@@ -297,7 +301,7 @@ async def fetch_body(
         ) as response:
             body = await _read_small(context, response, document, max_bytes)
     except FetchError as error:
-        if error.http_status in _NOT_FOUND_STATUSES and error.tries:
+        if error.http_status in ABSENT_STATUSES and error.tries:
             await responses.keep_response(
                 url, StoredResponse(url, status=error.http_status)
             )

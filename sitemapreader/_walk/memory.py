@@ -334,7 +334,7 @@ class WalkMemory(ChangeStore, ResponseCache, Protocol):
         """Return some of it, without waiting for other walks."""
         ...
 
-    def tell_removals(self, kind: RemovalKind, keys: Collection[bytes]) -> None:
+    def mark_delivered(self, kind: RemovalKind, keys: Collection[bytes]) -> None:
         """Record that the removals were delivered."""
         ...
 
@@ -414,7 +414,7 @@ class NoMemory:
         del kind
         return []
 
-    def tell_removals(self, kind: RemovalKind, keys: Collection[bytes]) -> None:
+    def mark_delivered(self, kind: RemovalKind, keys: Collection[bytes]) -> None:
         """Record nothing."""
 
     async def check_pages(

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class Visit:
-    """The visit to one sitemap of a walk.
+    """The visit to one sitemap of a walk; one that was parked is visited again.
 
     A guessed path that turns out not to be a sitemap is skipped without an Issue. With a state, the
     document is requested only if it may have changed.

@@ -167,7 +167,7 @@ class Walk(TaskStream[Batch]):
         """
         self._check_settled()
         while rows := self._memory.find_removals_now("unlisted"):
-            yield from self._tell_each("unlisted", rows)
+            yield from self._yield_each("unlisted", rows)
 
     def gone(self, limit: int = 1_000) -> Loop[GonePage]:
         """Request the pages of missing URLs; yield the gone ones, each once.
@@ -192,7 +192,7 @@ class Walk(TaskStream[Batch]):
             check_asking(self._config)
             self.report.gone = self.report.gone or 0
             if (rows := await anext(found, None)) is not None:
-                self.reader.items = self._tell_each("gone", rows)
+                self.reader.items = self._yield_each("gone", rows)
             return rows is not None
 
         return Loop(self, fill)
@@ -214,19 +214,19 @@ class Walk(TaskStream[Batch]):
                     yield rows
         self.report.returned = len(await self._memory.find_removals("returned"))
 
-    def _tell_each(
+    def _yield_each(
         self, kind: RemovalKind, rows: Removals
     ) -> Generator[Any, None, None]:
         """Yield rows; record each as delivered when the next one is requested."""
-        told: list[bytes] = []
+        delivered: list[bytes] = []
         try:
             for key, row in rows:
                 if kind == "gone" and self.report.gone is not None:
                     self.report.gone += 1
                 yield row
-                told.append(key)
+                delivered.append(key)
         finally:
-            self._memory.tell_removals(kind, told)
+            self._memory.mark_delivered(kind, delivered)
 
     def _check_settled(self) -> None:
         """Raise ValueError if it is not known yet which URLs are unlisted."""
@@ -322,7 +322,7 @@ class Walk(TaskStream[Batch]):
         ]
         await context.emit(entries)
         await self._channel.wait_until_dry()
-        self._memory.tell_removals(kind, [key for key, _ in rows])
+        self._memory.mark_delivered(kind, [key for key, _ in rows])
 
     def _open(self) -> None:
         if (state := self._config.state) is not None:

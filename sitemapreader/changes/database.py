@@ -168,12 +168,12 @@ class StateFile:
                 del _OPEN[key]
             self.close()
 
-    async def ask(self, query: Callable[[Connection], T]) -> T:
+    async def query(self, query: Callable[[Connection], T]) -> T:
         """Return the result of a short function of the connection."""
         async with self.turn:
-            return self.ask_now(query)
+            return self.query_now(query)
 
-    def ask_now(self, query: Callable[[Connection], T]) -> T:
+    def query_now(self, query: Callable[[Connection], T]) -> T:
         """Do the same without waiting for other walks."""
         with self.guard():
             return query(self.connection)
@@ -183,7 +183,7 @@ class StateFile:
         async with self.turn:
             do = partial(self.change_now, change)
             sql = read_script("large.sql")
-            (is_large,) = self.ask_now(lambda db: db.execute(sql, (name,)).fetchone())
+            (is_large,) = self.query_now(lambda db: db.execute(sql, (name,)).fetchone())
             if is_large:
                 return await run_in_thread(do, self.connection.interrupt)
             return do()

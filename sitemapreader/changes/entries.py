@@ -143,7 +143,7 @@ class ChangedEntries:
             find = partial(
                 find_removed, row=self._row, keys=keys, reading=self._reading.stamp
             )
-            removed = await self._writer.file.ask(find)
+            removed = await self._writer.file.query(find)
             is_there = [key not in removed for key in keys]
             entries = list(compress(entries, is_there))
             keys = list(compress(keys, is_there))
@@ -167,7 +167,7 @@ class ChangedEntries:
         known: dict[bytes, dict[int, bytes | None]] = {}
         if not self._writer.run.is_new:
             find = partial(find_records, row=self._row, keys=keys)
-            known = await self._writer.file.ask(find)
+            known = await self._writer.file.query(find)
         changes = [
             _compare_record(known[key], self._row.id or 0, record)
             if key in known

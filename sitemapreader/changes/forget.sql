@@ -12,7 +12,7 @@ DELETE FROM url INDEXED BY url_lost
 WHERE site = :site AND lost_stamp IS NOT NULL AND kind AND (lost_stamp < :before
     OR kind = 1 AND key IN (SELECT key FROM judged)
     OR kind = 3 AND EXISTS (SELECT 1 FROM page
-        WHERE site = :site AND key = url.key AND told_unlisted));
+        WHERE site = :site AND key = url.key AND delivered_unlisted));
 
 DELETE FROM judged;
 

@@ -6,9 +6,9 @@ nothing. It is asked once more three weeks later; if it lives, it has returned. 
 asked again after 1, 2, 4 ... 32 days, as long as its URL is missing.
 
 Controls are listed neighbours, other ones in each walk: pages of the same script, or whose names
-differ in numbers only; else of the same folder; else of the folders above. A control that answers
-404 speaks against believing its neighbours, until it has done so for nine days: a site may be
-deployed in each minute in which it is walked. The next place is asked only where all of a few are
+differ in numbers only; else of the same folder; else of the folders above. A control that responds
+with 404 speaks against believing its neighbours, until it has done so for nine days: a site may be
+deployed in each minute in which it is walked. The next place is used only where all of a few are
 forbidden, or dead for so long.
 """
 
@@ -101,7 +101,7 @@ class PageChecker:
         )
         due = run.site, self._writer.now, int(allowance.left)
         pages = [
-            _Page(*row) for row in await file.ask(lambda db: [*db.execute(sql, due)])
+            _Page(*row) for row in await file.query(lambda db: [*db.execute(sql, due)])
         ]
         pages = pages[: allowance.take(len(pages))]
         places: dict[str, list[_Page]] = {}
@@ -111,24 +111,24 @@ class PageChecker:
         find = partial(find_controls, site=run.site, seed=run.stamp, places=wanted)
         controls = await file.work(find, run.name)
         sql = "SELECT loc, dead_at FROM control WHERE site = ?"
-        self._dead_controls = await file.ask(
+        self._dead_controls = await file.query(
             lambda db: dict(db.execute(sql, (run.site,)))
         )
         for place, several in places.items():
             for some in _slice(several, _AT_ONCE):
-                asking = self._ask_batch([page.loc for page in some], controls)
+                request = self._request_batch([page.loc for page in some], controls)
                 try:
-                    statuses = await self._context.budget.within(asking, place)
+                    statuses = await self._context.budget.within(request, place)
                 except FetchError:  # the time is over
                     return
-                answers = [
+                rows = [
                     self._postpone(page)
                     if statuses is None
                     else self._judge(page, statuses[n])
                     for n, page in enumerate(some)
                 ]
                 await file.work(
-                    methodcaller("executemany", _ANSWERED, answers), run.name
+                    methodcaller("executemany", _UPDATE_PAGE, rows), run.name
                 )
                 yield
 
@@ -155,35 +155,35 @@ class PageChecker:
 
     def _judge(self, page: _Page, status: int | None) -> dict[str, Any]:
         """Return the columns of a page after its answer; `None` if there was none."""
-        answer = self._note(
+        columns = self._note(
             page, status, _DAY_OF_SECONDS * (1 << min(page.tries, _LAST_TRY))
         )
-        now = answer["now"]
+        now = columns["now"]
         least = self._least
         if status in ABSENT_STATUSES and page.is_gone:
-            return answer | {"due": None}
+            return columns | {"due": None}
         if status in ABSENT_STATUSES:
             if page.dead_at is None:
                 since = now
             else:
                 since = page.dead_at
             if now - since >= least:
-                answer |= {"is_gone": 1, "tries": 0, "due": now + _RECHECK_SECONDS}
+                columns |= {"is_gone": 1, "tries": 0, "due": now + _RECHECK_SECONDS}
             else:
-                answer |= {"due": since + least}
-            return answer | {"dead_at": since}
+                columns |= {"due": since + least}
+            return columns | {"dead_at": since}
         if _lives(status):
-            return answer | {"dead_at": None, "is_gone": 0}
-        return answer
+            return columns | {"dead_at": None, "is_gone": 0}
+        return columns
 
-    async def _ask_batch(
+    async def _request_batch(
         self, urls: Sequence[str], controls: dict[str, list[str]]
     ) -> list[int | None] | None:
         """Return the responses of pages; `None` if nothing proves that they are true."""
         if living := await self._find_living(urls, controls):
-            statuses = await asyncio.gather(*map(self._ask, urls))
+            statuses = await asyncio.gather(*map(self._request_page, urls))
             if ABSENT_STATUSES.isdisjoint(statuses) or _lives(
-                await self._ask(living[0])
+                await self._request_page(living[0])
             ):
                 return statuses
         return None
@@ -198,7 +198,7 @@ class PageChecker:
             living: list[str] = []
             has_dead = False
             for url in candidates:
-                dead = await self._ask_control(url)
+                dead = await self._request_control(url)
                 has_dead = has_dead or 0 < dead < _DEAD_SECONDS
                 living += [url] if dead == 0 else []
                 if len(living) == _ENOUGH_CONTROLS and not has_dead:
@@ -209,12 +209,12 @@ class PageChecker:
                 return []
         return []
 
-    async def _ask_control(self, url: str) -> float:
+    async def _request_control(self, url: str) -> float:
         """Return for how long a listed page has been dead; 0 if it lives.
 
         One that gives no other answer is as good as one that was always dead.
         """
-        status = await self._ask(url)
+        status = await self._request_page(url)
         since = self._dead_controls.get(url)
         now = self._writer.now
         if _lives(status):
@@ -243,12 +243,12 @@ class PageChecker:
 
         await self._writer.file.work(note, run.name)
 
-    async def _ask(self, url: str) -> int | None:
+    async def _request_page(self, url: str) -> int | None:
         """Return the status of a page; `None` if robots.txt forbids it, or without a response."""
         try:
             async with self._room:
-                asking = self._pages.open(url, check_redirect=_refuse_redirect)
-                async with asking as response:
+                request = self._pages.open(url, check_redirect=_refuse_redirect)
+                async with request as response:
                     return response.status
         except FetchError as error:
             if error.code is IssueCode.TOO_MANY_REDIRECTS or error.redirects:
@@ -256,7 +256,7 @@ class PageChecker:
             return error.http_status
 
 
-_ANSWERED = (
+_UPDATE_PAGE = (
     "UPDATE page SET status = :status, asked_at = :now, tries = :tries, dead_at = :dead_at,"
     " is_gone = :is_gone, due = :due WHERE site = :site AND key = :key"
 )

@@ -5,7 +5,7 @@ WHERE site = :site AND lost_stamp IS NOT NULL AND NOT kind
     AND document IN (SELECT id FROM document AS its WHERE site = :site AND NOT is_named
         AND its.missing_stamp = lost_stamp AND its.url IN (SELECT url FROM reachable))
     AND NOT EXISTS (SELECT 1 FROM page
-        WHERE site = :site AND key = url.key AND (told_unlisted OR told_gone));
+        WHERE site = :site AND key = url.key AND (delivered_unlisted OR delivered_gone));
 
 UPDATE document SET is_named = 1, missing_stamp = NULL, missed = 0, complete = complete
     AND id NOT IN (SELECT document FROM url INDEXED BY url_lost

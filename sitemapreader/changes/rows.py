@@ -144,7 +144,7 @@ REMOVALS: dict[RemovalKind, tuple[Callable[..., UnlistedUrl | GonePage], str, st
         "is_unlisted",
     ),
     "gone": (make_gone, _GONE, "is_gone"),
-    "returned": (make_gone, _GONE, "told_gone AND NOT is_gone"),
+    "returned": (make_gone, _GONE, "delivered_gone AND NOT is_gone"),
 }
 """Value, columns and condition of the rows for each kind of removal."""
 
@@ -280,7 +280,7 @@ def find_records(
     find = (
         f"SELECT key, {own}, record FROM url WHERE site = ? AND key IN ({marks})"
         " AND NOT (lost_stamp IS NOT NULL AND kind <> 2 AND EXISTS (SELECT 1 FROM page"
-        " WHERE site = url.site AND key = url.key AND (told_unlisted OR told_gone)))"
+        " WHERE site = url.site AND key = url.key AND (delivered_unlisted OR delivered_gone)))"
     )
     for key, document, record in db.execute(find, (row.site, *keys)):
         known.setdefault(key, {})[document] = record

@@ -53,7 +53,7 @@ _IS_RESTING = "ended + rest > :now AND ended + rest <= :far"
 
 
 @attrs.frozen
-class Asking:
+class DocumentRequest:
     """One request for a document, and its outcome."""
 
     asked_at: float | None = None
@@ -73,44 +73,44 @@ class Asking:
 def learn(
     db: sqlite3.Connection,
     run: WalkRun,
-    askings: Mapping[str, Asking],
+    requests: Mapping[str, DocumentRequest],
     missed: Mapping[int, int],
     now: float,
 ) -> None:
     """Learn from a walk over a site, in a transaction.
 
-    `askings` are by URLs, as `url_key` writes them; `missed` says of numbers of documents how many
+    `requests` are by URLs, as `url_key` writes them; `missed` says of numbers of documents how many
     URLs these no longer list.
     """
     sql = "SELECT count(asked_at) = 0 FROM document WHERE site = ?"
     (is_first,) = db.execute(sql, (run.site,)).fetchone()
-    found = {url: load_document(db, run, url) for url in askings}
+    found = {url: load_document(db, run, url) for url in requests}
     # One that was asked for and has no row was a wrong guess.
     rows = {
         url: row
         for url, row in found.items()
-        if row.id or askings[url].asked_at is None
+        if row.id or requests[url].asked_at is None
     }
     new = {url for url, row in rows.items() if row.asked_at is None}
-    born = Counter(askings[url].index for url in new)
+    born = Counter(requests[url].index for url in new)
     for url, row in rows.items():
-        asking = askings[url]
-        asked_at = askings[url].asked_at
+        request = requests[url]
+        asked_at = requests[url].asked_at
         if row.asked_at is None:
             row.asked_at = row.found_at = (asked_at or now) - (0 if is_first else HOUR)
-        if asking.is_failed:
-            row.not_before = now + _find_rest(row.asked_at, now, asking.retry_after)
+        if request.is_failed:
+            row.not_before = now + _find_rest(row.asked_at, now, request.retry_after)
         elif asked_at is not None:
-            was_there = is_first or (url in new and not asking.index)
-            news = asking.news + missed.get(row.id or 0, 0) + born[url]
+            was_there = is_first or (url in new and not request.index)
+            news = request.news + missed.get(row.id or 0, 0) + born[url]
             _add(row, 0 if was_there else news, asked_at)
-        if asking.has_no_turn:
+        if request.has_no_turn:
             row.rate = 0.0
         else:
             row.rate = _find_rate(row)
         update_document(db, row, {name: getattr(row, name) for name in _LEARNED})
     answers = [
-        askings[url].is_failed for url in rows if askings[url].asked_at is not None
+        requests[url].is_failed for url in rows if requests[url].asked_at is not None
     ]
     _rest_site(db, run.site, is_down=bool(answers) and all(answers))
 

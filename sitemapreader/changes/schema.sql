@@ -141,8 +141,8 @@ CREATE TABLE page (
     due REAL,                   -- when to ask it again; NULL for never
     tries INTEGER NOT NULL DEFAULT 0,     -- since it became missing, or gone
     is_gone INTEGER NOT NULL DEFAULT 0,
-    told_unlisted INTEGER NOT NULL DEFAULT 0,
-    told_gone INTEGER NOT NULL DEFAULT 0,
+    delivered_unlisted INTEGER NOT NULL DEFAULT 0,
+    delivered_gone INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (site, key)
 ) WITHOUT ROWID;
 CREATE INDEX page_due ON page (site, due) WHERE due IS NOT NULL;

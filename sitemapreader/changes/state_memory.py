@@ -22,7 +22,7 @@ class StateMemory(StateWriter):
 
     async def open(self, sitemap: ListedSitemap) -> DocumentMemory:
         """Return the state of a document."""
-        return await self.file.ask(lambda db: DocumentTracker(db, self, sitemap))
+        return await self.file.query(lambda db: DocumentTracker(db, self, sitemap))
 
     async def check_pages(
         self, context: WalkContext, pages: PageClient, allowance: UrlAllowance

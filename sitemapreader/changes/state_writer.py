@@ -67,12 +67,12 @@ class StateWriter:
             rules.distrust_after,
             is_unique=settings.selection.unique,
         )
-        self.askings: dict[str, schedule.Asking] = {}
+        self.requests: dict[str, schedule.DocumentRequest] = {}
         """Requests for documents, by URLs as `url_key` writes them."""
         self._channel = channel
         self.file = file = StateFile.share(rules.path, self.run.name)
         self._replaced = str(file.quarantined_as or "")
-        file.quarantined_as = None  # told to the first walk that asks
+        file.quarantined_as = None  # for the first walk that begins
         self._acknowledged = 0
         self._due: deque[tuple[int, Callable[[Connection], object]]] = deque()
 
@@ -93,7 +93,7 @@ class StateWriter:
         self.run = run = await self.file.work(self._begin, self.run.name)
         delivered: list[str] = []
         if run.is_resumed and self.settings.selection.unique:
-            delivered = await self.file.ask(self._list_delivered)
+            delivered = await self.file.query(self._list_delivered)
         return Resumption(
             run.is_resumed, self._replaced, delivered, run.idle, run.ranks
         )
@@ -184,7 +184,7 @@ class StateWriter:
             " AND NOT EXISTS (SELECT 1 FROM document WHERE site = :site AND url = :url)"
         )
         values = {"site": self.run.site, "url": url_key(url)}
-        row = await self.file.ask(lambda db: db.execute(sql, values).fetchone())
+        row = await self.file.query(lambda db: db.execute(sql, values).fetchone())
         if row is None or not 0 <= self.clock() - row[3] < _KEPT_SECONDS:
             return None
         _, _, asked, _, status, final_url, headers, body = row
@@ -229,8 +229,8 @@ class StateWriter:
         if self.run.chosen and not self.run.is_resumed:
             # What is not named or not wanted any more rests as if it had failed.
             for url in self.run.chosen:
-                self.askings.setdefault(
-                    url, schedule.Asking(self.clock(), is_failed=True)
+                self.requests.setdefault(
+                    url, schedule.DocumentRequest(self.clock(), is_failed=True)
                 )
 
         def write_end(db: Connection) -> Findings | None:
@@ -249,7 +249,7 @@ class StateWriter:
                 (now, end.complete, unlisted, waiting, oldest, site),
             )
             if found:
-                schedule.learn(db, self.run, self.askings, found.missed, now)
+                schedule.learn(db, self.run, self.requests, found.missed, now)
             return found
 
         return await self.file.work(write_end, self.run.name)
@@ -272,25 +272,25 @@ class StateWriter:
         """Return some of it, without waiting for other walks."""
         make, columns, condition = REMOVALS[kind]
         if kind == "returned":
-            is_untold = "TRUE"
+            is_undelivered = "TRUE"
         else:
-            is_untold = f"NOT told_{kind}"
+            is_undelivered = f"NOT delivered_{kind}"
         sql = (
             f"SELECT key, {columns} FROM page JOIN site ON site.id = page.site"
-            f" WHERE site.id = ? AND {condition} AND {is_untold} ORDER BY key LIMIT 500"
+            f" WHERE site.id = ? AND {condition} AND {is_undelivered} ORDER BY key LIMIT 500"
         )
-        rows = self.file.ask_now(
+        rows = self.file.query_now(
             lambda db: db.execute(sql, (self.run.site,)).fetchall()
         )
         return [(key, make(*values)) for key, *values in rows]
 
-    def tell_removals(self, kind: RemovalKind, keys: Collection[bytes]) -> None:
+    def mark_delivered(self, kind: RemovalKind, keys: Collection[bytes]) -> None:
         """Record that the removals were delivered."""
         if kind == "returned":
-            told = "told_gone = 0"
+            mark = "delivered_gone = 0"
         else:
-            told = f"told_{kind} = 1"
-        sql = f"UPDATE page SET {told} WHERE site = ? AND key = ?"
+            mark = f"delivered_{kind} = 1"
+        sql = f"UPDATE page SET {mark} WHERE site = ? AND key = ?"
         rows = [(self.run.site, key) for key in keys]
         self.file.change_now(lambda db: db.executemany(sql, rows))
 

@@ -12,7 +12,7 @@ from sitemapreader._types.outcomes import (
     Document,
     Status,
 )
-from sitemapreader.changes.schedule import Asking, is_ready
+from sitemapreader.changes.schedule import DocumentRequest, is_ready
 from sitemapreader.fetch.local import StoredResponse
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class DocumentTurn:
     def note(self, document: Document, news: int) -> None:
         """Record the outcome of the request, with the number of URLs that are new."""
         is_failed = document.status is Status.FAILED
-        self._writer.askings[self._row.url] = Asking(
+        self._writer.requests[self._row.url] = DocumentRequest(
             self.asked_at,
             self._index,
             has_no_turn=self._is_unread_guess and is_failed,
@@ -71,7 +71,9 @@ class DocumentTurn:
         """Record for the rounds of a day that no sitemap is at a guessed path."""
         if self._writer.settings.revisit is None:
             return
-        self._writer.askings[self._row.url] = Asking(self.asked_at, is_failed=True)
+        self._writer.requests[self._row.url] = DocumentRequest(
+            self.asked_at, is_failed=True
+        )
         if document.tries and document.via is Via.WELL_KNOWN:
             await self._writer.keep_response(
                 document.url, StoredResponse(document.url, status=_NOT_FOUND)
@@ -92,5 +94,5 @@ class DocumentTurn:
         if row.id is None and not (self._parent and self._parent.was_read_before):
             return True  # its index was read now, and lists it for the first time
         if row.asked_at is None:
-            self._writer.askings[row.url] = Asking(index=self._index)
+            self._writer.requests[row.url] = DocumentRequest(index=self._index)
         return False

@@ -209,8 +209,8 @@ class _Visits:
                 return attrs.evolve(before, seconds=None)
             return PageVisit(url, url, not_judged=NotJudged.TIME)
         has_failed = visit.status is None or visit.status >= 500
-        is_doubtful = has_failed or (visit.seconds or 0) > self._slow_seconds
-        if before is None and is_doubtful and visit.not_judged is None:
+        needs_second_visit = has_failed or (visit.seconds or 0) > self._slow_seconds
+        if before is None and needs_second_visit and visit.not_judged is None:
             self._first[url] = visit
             self._again.append(url)
             return None

@@ -18,7 +18,7 @@ from sitemapreader.changes.rows import (
     load_document,
     update_document,
 )
-from sitemapreader.changes.schedule import Asking
+from sitemapreader.changes.schedule import DocumentRequest
 from tests.support import package
 from tests.support.scale import SCALE
 
@@ -45,14 +45,14 @@ class ProductPolicy:
         self._born: list[int] = []
         self._lost: dict[int, list[int]] = {}
         self._ends: list[tuple[float, int]] = []
-        first: dict[int, dict[str, Asking]] = {}
+        first: dict[int, dict[str, DocumentRequest]] = {}
         for doc in start:
             self._insert(doc)
             first.setdefault(doc.site.number, {})[str(doc.number)] = self._ask(
                 doc, START
             )
-        for site, askings in first.items():
-            schedule.learn(self._db, self._run(site), askings, {}, START)
+        for site, requests in first.items():
+            schedule.learn(self._db, self._run(site), requests, {}, START)
 
     @staticmethod
     def _run(site: int) -> WalkRun:
@@ -69,9 +69,9 @@ class ProductPolicy:
         heapq.heappush(self._ends, (doc.dies, doc.number))
 
     @staticmethod
-    def _ask(doc: Any, now: float, **more: Any) -> Asking:
+    def _ask(doc: Any, now: float, **more: Any) -> DocumentRequest:
         index = "" if doc.parent is None else str(doc.parent.number)
-        return Asking(now, index, **more)
+        return DocumentRequest(now, index, **more)
 
     def __call__(self, hours: float, room: int, answers: Any) -> list[int]:
         """Return the documents to ask now."""
@@ -97,16 +97,16 @@ class ProductPolicy:
         return asked
 
     def _learn(self, site: int, answers: list[Any]) -> None:
-        askings: dict[str, Asking] = {}
+        requests: dict[str, DocumentRequest] = {}
         now, run = START, self._run(site)
         lost = self._lost.setdefault(site, [])
         for answer in answers:
             doc, now = self._documents[answer.doc], START + answer.now * schedule.HOUR
             if answer.status == 503:
-                askings[str(doc.number)] = self._ask(doc, now, is_failed=True)
+                requests[str(doc.number)] = self._ask(doc, now, is_failed=True)
                 continue
             news = answer.new + answer.removed
-            askings[str(doc.number)] = self._ask(doc, now, news=news)
+            requests[str(doc.number)] = self._ask(doc, now, news=news)
             row, stamp = load_document(self._db, run, str(doc.number)), round(now * 1e9)
             read, confirmed = law.confirm(
                 row.read_stamp, row.confirmed_stamp, stamp, LEAST
@@ -118,13 +118,13 @@ class ProductPolicy:
             for child in answer.born:
                 self._insert(self._documents[child])
                 self._born.append(child)
-                askings[str(child)] = Asking(index=str(doc.number))
+                requests[str(child)] = DocumentRequest(index=str(doc.number))
         sql = "SELECT min(confirmed_stamp) FROM document WHERE site = ?"
         (oldest,) = self._db.execute(sql, (run.site,)).fetchone()
         self._lost[site] = lost = [each for each in lost if each > (oldest or 0)]
         sql = "UPDATE site SET lost_stamp = ? WHERE id = ?"
         self._db.execute(sql, (min(lost, default=0), run.site))
-        schedule.learn(self._db, run, askings, {}, now)
+        schedule.learn(self._db, run, requests, {}, now)
 
 
 @pytest.fixture

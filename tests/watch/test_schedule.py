@@ -10,7 +10,7 @@ from sitemapreader import State
 from sitemapreader.changes import schedule
 from sitemapreader.changes.database import StateFile
 from sitemapreader.changes.rows import DocumentRow, WalkRun, insert_document
-from sitemapreader.changes.schedule import DAY, HOUR, Asking
+from sitemapreader.changes.schedule import DAY, HOUR, DocumentRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,18 +36,22 @@ class Learned:
     def add(self, *urls: str, site: int = 1, at: float = NOW) -> None:
         """Add documents that a first walk has read."""
         self.meet(*urls, site=site)
-        seen = {url: Asking(at, news=500) for url in urls}
+        seen = {url: DocumentRequest(at, news=500) for url in urls}
         schedule.learn(self.db, WalkRun(f"site {site}", site=site), seen, {}, at)
 
     def meet(self, *urls: str, site: int = 1) -> None:
         for url in urls:
             insert_document(self.db, DocumentRow(None, site, url, 0))
 
-    def learn(self, at: float, *, site: int = 1, **askings: Asking | int) -> None:
-        """Learn from askings, or from so many news."""
+    def learn(
+        self, at: float, *, site: int = 1, **requests: DocumentRequest | int
+    ) -> None:
+        """Learn from requests, or from so many news."""
         made = {
-            url: each if isinstance(each, Asking) else Asking(at, news=each)
-            for url, each in askings.items()
+            url: each
+            if isinstance(each, DocumentRequest)
+            else DocumentRequest(at, news=each)
+            for url, each in requests.items()
         }
         run = WalkRun(f"site {site}", site=site)
         schedule.learn(self.db, run, made, {}, at)
@@ -105,7 +109,7 @@ def test_a_plan_says_when_what_rests_is_due(learned: Learned) -> None:
     """What is due comes first; then what rests, with the moment until which it does."""
     learned.add("a", "b", "c")
     learned.add("other", site=2)
-    learned.learn(NOW + 1000, a=Asking(NOW + 1000, is_failed=True))
+    learned.learn(NOW + 1000, a=DocumentRequest(NOW + 1000, is_failed=True))
     learned.learn(NOW + 1200, b=9)
     planned = learned.state.plan(9, NOW + 1300)
     due = {each.url: each.due.timestamp() - NOW for each in planned}
@@ -125,7 +129,7 @@ def test_what_is_new_in_a_sitemap_that_is_new(
     learned.add("index", "old")
     at = NOW + DAY
     learned.meet("new")
-    learned.learn(at, new=Asking(at, index, news=60))
+    learned.learn(at, new=DocumentRequest(at, index, news=60))
     before = news / (24 + 1)
     assert before <= learned.rate("new") <= before + 0.1
 
@@ -160,7 +164,9 @@ def test_a_failure_rests(learned: Learned, retry_after: float, hours: float) -> 
     """As long as it gave no answer, half an hour at least; or as its server asks, up to a month."""
     learned.add("a", "b")
     at = NOW + HOUR / 2
-    learned.learn(at, a=Asking(at, is_failed=True, retry_after=retry_after), b=0)
+    learned.learn(
+        at, a=DocumentRequest(at, is_failed=True, retry_after=retry_after), b=0
+    )
     assert learned.chosen(2, at + hours * HOUR - 1) == ["b"]
     assert learned.chosen(2, at + hours * HOUR) == ["a", "b"]
 
@@ -172,7 +178,7 @@ def test_failures_in_a_row_double_the_pause(learned: Learned) -> None:
     while at < NOW + 25 * HOUR:
         if learned.chosen(1, at):
             asked += 1
-            learned.learn(at, a=Asking(at, is_failed=True))
+            learned.learn(at, a=DocumentRequest(at, is_failed=True))
         at += 600
     assert asked == 5
     learned.learn(at, a=0)
@@ -183,7 +189,7 @@ def test_a_loss_has_all_documents_asked(learned: Learned) -> None:
     """What a missed URL waits for gets a quarter of the requests, once a day until it is proven."""
     learned.add("busy", "dull")
     at = NOW + 2 * HOUR
-    learned.learn(at, busy=100, dull=Asking(at - HOUR))
+    learned.learn(at, busy=100, dull=DocumentRequest(at - HOUR))
     turns = [at + HOUR + 600 * step for step in range(4)]
     assert [learned.chosen(1, turn) for turn in turns] == [["busy"]] * 4
     learned.learn(at + 1, busy=100)
@@ -245,7 +251,7 @@ def test_the_next_turn_of_a_site(learned: Learned) -> None:
     found = schedule.find_turn(learned.db, "site 1", NOW + HOUR)
     due, waiting = found["due"].timestamp(), found["waiting"]
     assert (due, 0 < waiting < 1) == (NOW + HOUR, True)
-    failed = Asking(NOW + HOUR, is_failed=True, retry_after=5 * HOUR)
+    failed = DocumentRequest(NOW + HOUR, is_failed=True, retry_after=5 * HOUR)
     learned.learn(NOW + HOUR, a=failed, late=failed)
     assert (
         schedule.find_turn(learned.db, "site 1", NOW + 2 * HOUR)["due"].timestamp()
