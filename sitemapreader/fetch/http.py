@@ -349,12 +349,11 @@ class Exchange:
         """Make one attempt: follow redirects to the document."""
         self._clock.tried_at = self._clock.waited
         start = parse_request_url(self._url)
-        chain = RedirectChain(
-            start,
-            self._fetcher.options,
-            self._request_options.get("max_redirects"),
-            self._hosts,
-        )
+        options = self._fetcher.options
+        max_redirects = self._request_options.get("max_redirects")
+        if max_redirects is not None:
+            options = attrs.evolve(options, max_redirects=max_redirects)
+        chain = RedirectChain(start, options, self._hosts)
         login = self._trust.find_login(chain.start.origin)
         if start.userinfo not in ("", login):
             chain.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))

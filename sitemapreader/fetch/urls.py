@@ -213,7 +213,7 @@ def _read_origin(text: str) -> URL:
 
 @attrs.define(eq=False, slots=False)
 class RedirectChain:
-    """The redirects of one document; `max_redirects` overrides the fetcher's option.
+    """The redirects of one document.
 
     The URL that is reported (`name`) differs from the one that is requested (`requested`) only for
     mapped hosts. A redirect from a mapped host to a mapped host is followed. A redirect from
@@ -224,10 +224,8 @@ class RedirectChain:
 
     name: RequestUrl
     _options: FetchOptions
-    _max_redirects: int | None = None
     _hosts: HostMap = attrs.field(factory=HostMap)
     same_origin: bool = True
-    is_permanent: bool = True
     issues: list[Issue] = attrs.field(factory=list)
     redirects: list[Redirect] = attrs.field(factory=list)
     cookies: ChainCookies = attrs.field(factory=ChainCookies)
@@ -238,8 +236,11 @@ class RedirectChain:
         self.start = self.requested
         self._is_mapped = mapped is not None
         self._requests = {self._request}
-        if self._max_redirects is None:
-            self._max_redirects = self._options.max_redirects
+
+    @property
+    def is_permanent(self) -> bool:
+        """True if no redirect may change later."""
+        return all(redirect.status in PERMANENT for redirect in self.redirects)
 
     @property
     def _request(self) -> tuple[str, str]:
@@ -265,7 +266,7 @@ class RedirectChain:
         # URLs are compared as written, because servers redirect from one spelling to another.
         if self._request in self._requests:
             raise FetchError(IssueCode.REDIRECT_LOOP, source, f"to {target}")
-        if len(self._requests) > (self._max_redirects or 0):
+        if len(self._requests) > self._options.max_redirects:
             raise FetchError(IssueCode.TOO_MANY_REDIRECTS, source, f"to {target}")
         schemes = (last_requested.scheme, self.requested.url.scheme)
         if schemes == ("https", "http") and not self._options.allow_downgrade:
@@ -273,8 +274,6 @@ class RedirectChain:
         if self.requested.userinfo:
             self.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=target))
         self._requests.add(self._request)
-        if status not in PERMANENT:
-            self.is_permanent = False
         # False for good: later URLs were chosen by another origin, even those of the first origin.
         if self.requested.origin != self.start.origin:
             self.same_origin = False
