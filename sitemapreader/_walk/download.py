@@ -35,9 +35,9 @@ from sitemapreader._types.outcomes import (
 )
 from sitemapreader._types.rows import Events, join_rows
 from sitemapreader._types.urls import path_of
-from sitemapreader.fetch.answers import fill_in_steps
 from sitemapreader.fetch.local import StoredResponse, open_file
 from sitemapreader.fetch.refusals import find_protection
+from sitemapreader.fetch.responses import fill_in_steps
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -107,7 +107,7 @@ async def open_document(
         context.opened[url] -= 1
         if not context.opened[url]:
             del context.opened[url]
-    context.breaker.note_answer(url)
+    context.breaker.note_response(url)
 
 
 def _is_encodable(url: str) -> bool:
@@ -336,7 +336,7 @@ async def _read_small(
             await fill_in_steps(data, decompressor.decode(b"", final=True), max_bytes)
     if blocked := find_blocking_page(response):
         raise blocked
-    record_answer(document, response)
+    record_response(document, response)
     del data[max_bytes + 1 :]  # one byte more shows that it is longer
     document.bytes_inflated = len(data)
     return SmallBody(
@@ -348,7 +348,7 @@ async def _read_small(
     )
 
 
-def record_answer(document: Document, response: Response) -> None:
+def record_response(document: Document, response: Response) -> None:
     """Record the response, and its number of tries if the fetcher counts them."""
     document.final_url = response.url
     document.http_status = response.status

@@ -126,6 +126,7 @@ class WalkRunner:
         while (sitemap := await self.frontier.take()) is not None:
             try:
                 await self._visit(sitemap)
+                sitemap.check_release()
                 self.context.report.announce_outcomes()
             finally:
                 self.context.breaker.end_trial(sitemap.entry.loc)

@@ -28,7 +28,7 @@ class SitemapState(Enum):
     """A worker asks the memory and the rules of the walk whether to request it."""
     REQUESTED = auto()
     """The request is under way, with its redirects."""
-    ANSWERED = auto()
+    RESPONDED = auto()
     """The head of its response has arrived."""
     DETECTING = auto()
     """Its body is read; it is not known yet whether it is a sitemap."""
@@ -77,7 +77,7 @@ class SitemapEvent(Enum):
     """Redirects show that another sitemap reads the same document."""
     REQUEST = auto()
     """It is requested; again if the response was about another version."""
-    ANSWER = auto()
+    RESPOND = auto()
     """The head of the response arrives."""
     REUSE = auto()
     """The server or the memory says that it has not changed, or is not due."""
@@ -120,11 +120,11 @@ TRANSITIONS: dict[SitemapState, dict[SitemapEvent, SitemapState]] = {
     _State.REQUESTED: {
         _Event.REQUEST: _State.REQUESTED,
         _Event.PARK: _State.PARKED,
-        _Event.ANSWER: _State.ANSWERED,
+        _Event.RESPOND: _State.RESPONDED,
         _Event.CLOSE: _State.ENDING,
         _Event.LEAVE: _State.LEFT,
     },
-    _State.ANSWERED: {
+    _State.RESPONDED: {
         _Event.MERGE: _State.DUPLICATE,
         _Event.REUSE: _State.REUSED,
         _Event.DETECT: _State.DETECTING,
@@ -180,6 +180,14 @@ class SitemapLife:
 
     state: SitemapState = attrs.field(default=SitemapState.WAITING, init=False)
     """The present state: set here, and nowhere else."""
+
+    def check_release(self) -> None:
+        """Raise RuntimeError if a worker would leave the sitemap in the middle of its life."""
+        if not (self.state.is_end or self.state.is_queued):
+            raise RuntimeError(
+                f"a worker has done all for a sitemap in the state {self.state.name}: report "
+                "the event that ends it, or give the state the transition `WAKE`"
+            )
 
     def process(self, event: SitemapEvent) -> None:
         """Change the state by an event; raise RuntimeError if the table does not allow it."""

@@ -22,7 +22,7 @@ from sitemapreader._walk.download import (
     open_changed,
     open_document,
     read_patiently,
-    record_answer,
+    record_response,
 )
 from sitemapreader._walk.reading import BodyReading, make_reader
 from sitemapreader._walk.states import EVENTS_BY_STATUS, SitemapEvent, SitemapState
@@ -129,7 +129,7 @@ class Visit:
                 and not self._is_of_prior(response, validators)
             ):
                 return False
-            self._sitemap.process(SitemapEvent.ANSWER)
+            self._sitemap.process(SitemapEvent.RESPOND)
             self._record_response(response)
             if self._follow_to(response.url):
                 return True
@@ -159,7 +159,7 @@ class Visit:
         document = self.document
         headers = response.headers
         self._memory.receive(headers)
-        record_answer(document, response)
+        record_response(document, response)
         document.etag = read_etag(headers)
         document.last_modified = headers.get("last-modified")
         document.content_type = headers.get("content-type")

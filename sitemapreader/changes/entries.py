@@ -92,15 +92,15 @@ class _Compared:
     records: Sequence[bytes] = ()
     changes: Sequence[Change | None] = ()
 
-    def mark(self, passed: Rows, kept: Rows, most: int) -> str:
-        """Return the marks of the first `most` entries: see the table `log`."""
+    def mark(self, passed: Rows, kept: Rows, number: int) -> str:
+        """Return the marks of the first `number` entries: see the table `log`."""
         if len(kept) == len(self.entries):  # most often
-            return "s" * most
+            return "s" * number
         # What `unique` drops was handed over by another document: it counts as sent.
         held = {*map(id, self.offered)}.difference(map(id, passed))
         withheld = {*map(id, passed)}.difference(map(id, kept))
-        marks = ["s"] * most
-        for n, entry in enumerate(self.entries[:most]):
+        marks = ["s"] * number
+        for n, entry in enumerate(self.entries[:number]):
             if entry.change is Change.UNLISTED:
                 marks[n] = "n" if self.changes[n] is Change.NEW else "d"
             elif id(entry) in held:
@@ -198,12 +198,12 @@ class ChangedEntries:
         rest = list(kept[sent:])
         if rest:  # the next walk begins with this one
             entries = list(takewhile(lambda entry: entry is not rest[0], entries))
-        most = len(entries)
+        number = len(entries)
         columns = (
-            b"".join(compared.keys[:most]),
-            b"".join(compared.records[:most]),
+            b"".join(compared.keys[:number]),
+            b"".join(compared.records[:number]),
             pack(entry.loc for entry in entries),
-            compared.mark(passed, kept, most),
+            compared.mark(passed, kept, number),
         )
         stamp = self._reading.stamp
         await self._writer.commit_on_ack(

@@ -220,12 +220,12 @@ def plan(
     """Return the documents to ask now, of some sites or of all, most waiting first."""
     # One more than a quarter now and then: right on average, for one document at a time too.
     quarter = int((number + now // LEAST_SECONDS % 4) // 4)
-    awaited = "due <= :now AND is_awaited ORDER BY asked_at LIMIT :most"
-    most = "due <= :now ORDER BY waiting DESC LIMIT :most"
+    awaited = "due <= :now AND is_awaited ORDER BY asked_at LIMIT :limit"
+    waiting = "due <= :now ORDER BY waiting DESC LIMIT :limit"
     chosen = {
         (each.site, each.url): each
-        for where, room in ((awaited, quarter), (most, number))
-        for each in _find_turns(db, now, names, where, most=room)
+        for where, room in ((awaited, quarter), (waiting, number))
+        for each in _find_turns(db, now, names, where, limit=room)
     }
     return sorted([*chosen.values()][:number], key=lambda each: -each.waiting)
 
@@ -235,8 +235,8 @@ def plan_documents(
 ) -> list[PlannedDocument]:
     """Return the documents that `plan` chooses, then the resting ones."""
     chosen = plan(db, number, now)
-    where = "due > :now ORDER BY due, waiting DESC LIMIT :most"
-    return chosen + _find_turns(db, now, None, where, most=number - len(chosen))
+    where = "due > :now ORDER BY due, waiting DESC LIMIT :limit"
+    return chosen + _find_turns(db, now, None, where, limit=number - len(chosen))
 
 
 def plan_sites(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader._bytes.charset import charset_of
-from sitemapreader.fetch.answers import read_body
 from sitemapreader.fetch.client import Fetcher, MakesClients, Response
 from sitemapreader.fetch.functions import FunctionFetcher
 from sitemapreader.fetch.hooks import (
@@ -22,6 +21,7 @@ from sitemapreader.fetch.hooks import (
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
 from sitemapreader.fetch.proxies import Proxies
+from sitemapreader.fetch.responses import read_body
 
 if TYPE_CHECKING:
     from sitemapreader._identity import Identity

@@ -314,7 +314,7 @@ class HostBreaker:
     _noted: WeakSet[FetchError] = attrs.field(factory=WeakSet, init=False)
     _guesses: set[str] = attrs.field(factory=set, init=False)
 
-    def note_answer(self, url: str) -> None:
+    def note_response(self, url: str) -> None:
         """Forget the failures of a host that responded."""
         if self._failures:
             self._failures.pop(origin_of(url), None)
@@ -345,7 +345,7 @@ class HostBreaker:
                 count = error.tries
             self._note_failure(url, reason, error, count)
         elif error.code is IssueCode.HTTP_STATUS:
-            self.note_answer(url)
+            self.note_response(url)
 
     def _note_failure(
         self, url: str, reason: IssueCode, error: FetchError, count: int

@@ -33,11 +33,11 @@ from sitemapreader._types.options import (
     Limits,
 )
 from sitemapreader._types.urls import host_of
-from sitemapreader.fetch.answers import DeadlineClock, HttpResponse, may_pass
 from sitemapreader.fetch.client import Client, MakesClients, Trust
 from sitemapreader.fetch.hosts import PAUSE_CODES, HostThrottle, Slot
 from sitemapreader.fetch.proxies import Proxies
 from sitemapreader.fetch.refusals import make_refusal
+from sitemapreader.fetch.responses import DeadlineClock, HttpResponse, may_pass
 from sitemapreader.fetch.urls import (
     REDIRECTS,
     CheckRedirect,

@@ -11,8 +11,8 @@ from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import ROBOTS_MAX_BYTES
 from sitemapreader._types.urls import origin_of
-from sitemapreader.fetch.answers import read_body
 from sitemapreader.fetch.client import Client
+from sitemapreader.fetch.responses import read_body
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,10 +20,10 @@ from sitemapreader._types.errors import FetchError, Redirect
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
 from sitemapreader._types.urls import has_web_scheme, origin_of
-from sitemapreader.fetch.answers import read_body
 from sitemapreader.fetch.client import Fetcher, Response, make_client
 from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.fetch.refusals import find_protection
+from sitemapreader.fetch.responses import read_body
 from sitemapreader.pages.client import PageClient
 from sitemapreader.pages.facts import (
     HTML_TYPES,
@@ -232,7 +232,7 @@ class _Visits:
             return _visit_of_error(url, error)
         finally:
             breaker.end_trial(url)
-        breaker.note_answer(url)
+        breaker.note_response(url)
         origin = origin_of(url)
         self._answered[origin] = max(begun, self._answered.get(origin, 0.0))
         return visit

@@ -97,6 +97,18 @@ def test_a_state_waits_or_can_be_left() -> None:
             assert stops & list_events(state).keys(), state
 
 
+def test_no_worker_leaves_a_sitemap_on_its_way() -> None:
+    """Only a sitemap that waits or has ended may be without a worker."""
+    for state in SitemapState:
+        life = SitemapLife()
+        life.state = state
+        if state.is_end or state.is_queued:
+            life.check_release()
+        else:
+            with pytest.raises(RuntimeError, match=state.name):
+                life.check_release()
+
+
 Ways = dict[SitemapLife, list[tuple[SitemapEvent, SitemapState]]]
 """Sitemap -> its events, and the states that they led to."""
 
