@@ -15,6 +15,7 @@ from sitemapreader.audit.models import (
     read_json,
 )
 from sitemapreader.audit.report import GRADES, show_percent, show_text, write_code
+from sitemapreader.audit.rules import ABOUT_US
 from sitemapreader.audit.values import SCHEMA, Difference, Trend
 
 if TYPE_CHECKING:
@@ -53,15 +54,22 @@ class _Report:
 
     Attributes:
         found: code -> finding.
-        not_run: codes of the rules that were not run.
+        passed: codes of the rules that ran and hit nothing.
+        not_run: codes of the chosen rules that were not run.
         most: need of rules about a sample -> share that one without a hit may have.
         samples: need of rules -> pages that were judged, where not all were.
     """
 
     found: dict[str, _Found]
+    passed: set[str]
     not_run: set[str]
     most: dict[str, float]
     samples: dict[str, set[str]]
+
+    def has_run(self, code: str) -> bool:
+        """Return whether a rule was run: it has passed or hit, unless it never passes."""
+        is_known = code in self.passed or code in self.found or code in ABOUT_US
+        return is_known and code not in self.not_run
 
 
 @attrs.frozen
@@ -126,7 +134,7 @@ def _read_report(content: Any) -> _Report:
             raise ValueError(severity)
         hits = each.get("hits", ())
         urls = {str(hit["url"] or hit["document"]) for hit in hits}
-        found[_code_of_rule(each)] = _Found(
+        found[_code_of(each["rule"])] = _Found(
             severity=severity,
             value=value,
             low=low,
@@ -134,13 +142,18 @@ def _read_report(content: Any) -> _Report:
             needs=[*map(str, needs)],
             urls=urls if len(hits) == count else None,
         )
-    not_run = {*map(_code_of_rule, facts["not_run"])}
-    return _Report(found=found, not_run=not_run, most=most, samples=samples)
+    return _Report(
+        found=found,
+        passed={*map(_code_of, facts["passed"])},
+        not_run={_code_of(each["rule"]) for each in facts["not_run"]},
+        most=most,
+        samples=samples,
+    )
 
 
-def _code_of_rule(entry: Any) -> str:
+def _code_of(rule: Any) -> str:
     """Return the code of a rule; raise ValueError for one that could be markup."""
-    code = str(entry["rule"]["code"])
+    code = str(rule["code"])
     if re.fullmatch(r"[a-z0-9-]+", code) is None:
         raise ValueError(code)
     return code
@@ -160,7 +173,7 @@ def _find(code: str, report: _Report, other: _Report) -> _Found | None:
 def _compare_findings(code: str, old: _Report, new: _Report) -> Difference:
     before = _find(code, old, new)
     after = _find(code, new, old)
-    is_known = code not in old.not_run and code not in new.not_run
+    is_known = old.has_run(code) and new.has_run(code)
     pages = _compare_urls(before, after, old, new) if is_known else None
     if not is_known:
         trend = Trend.UNKNOWN
@@ -188,7 +201,7 @@ def _compare_findings(code: str, old: _Report, new: _Report) -> Difference:
 
 def _value_of(code: str, found: _Found | None, report: _Report) -> float | None:
     """Return how far a rule goes in a report; `None` if it was not run."""
-    if code in report.not_run:
+    if not report.has_run(code):
         return None
     return found.value if found else 0
 

@@ -17,6 +17,7 @@ from sitemapreader.audit.report.templates import format_audit
 from sitemapreader.audit.values import AuditReport
 from tests.audit.audits import render
 from tests.support.commands import run
+from tests.support.walking import urlset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,6 +142,7 @@ def report(
     tmp_path: Path,
     name: str,
     *findings: dict[str, Any],
+    passed: tuple[str, ...] = (),
     not_run: tuple[str, ...] = (),
     facts: dict[str, Any] | None = None,
 ) -> Path:
@@ -157,6 +159,7 @@ def report(
             for each in findings
         ],
         "facts": {
+            "passed": [{"code": code} for code in passed],
             "not_run": [{"rule": {"code": code}} for code in not_run],
             **(facts or {}),
         },
@@ -192,7 +195,7 @@ def test_trends(tmp_path: Path) -> None:
         {"code": "fixed", "count": 2}, {"code": "gone", "count": 1},
         {"code": "rate-meets", "rate": rate(0.1, 0.05, 0.2)},
         {"code": "rate-rises", "rate": rate(0.1, 0.05, 0.2)}, {"code": "counted", "count": 1200},
-        not_run=("fresh",),
+        passed=("new",), not_run=("fresh",),
     )  # fmt: skip
     after = report(
         tmp_path, "after",
@@ -201,7 +204,7 @@ def test_trends(tmp_path: Path) -> None:
         {"code": "rate-meets", "rate": rate(0.2, 0.2, 0.3)},
         {"code": "rate-rises", "rate": rate(0.4, 0.3, 0.5)},
         {"code": "counted", "rate": rate(0.4, 0.3, 0.5)},
-        not_run=("gone",),
+        passed=("fixed",), not_run=("gone",),
     )  # fmt: skip
     words = ("compare", str(before), str(after), "--format")
     said = {form: run(*words, form).stdout for form in ("text", "markdown", "json")}
@@ -229,7 +232,13 @@ def test_a_sample_without_a_hit(tmp_path: Path) -> None:
         [{"code": "few", "count": 1}, {"code": "other", "count": 1, "needs": []}],
     ]
     none, some, gone = (
-        report(tmp_path, f"sample {number}", *each, facts={"pages": tally})
+        report(
+            tmp_path,
+            f"sample {number}",
+            *each,
+            passed=("few", "many", "other"),
+            facts={"pages": tally},
+        )
         for number, each in enumerate(findings)
     )
     assert {each.code: each.trend for each in compare_audits(none, some)} == {
@@ -241,6 +250,32 @@ def test_a_sample_without_a_hit(tmp_path: Path) -> None:
     assert {each.code: each.trend for each in compare_audits(none, gone)} == {
         "few": Trend.UNKNOWN, "other": Trend.NEW
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "choice", [{"ignore": ["url-*"]}, {"select": ["hosts"]}, {"ignore": ["urls"]}]
+)
+def test_a_rule_that_was_not_chosen_is_not_fixed(
+    tmp_path: Path, choice: dict[str, Any]
+) -> None:
+    """A rule that `select` or `ignore` leaves out has an unknown change, in both directions."""
+    (tmp_path / "s.xml").write_bytes(urlset("https://example.org/#x"))
+    all_rules, few = (tmp_path / name for name in ("all.json", "few.json"))
+    audits: dict[Path, dict[str, Any]] = {all_rules: {}, few: choice}
+    for path, chosen in audits.items():
+        with audit_sync(tmp_path / "s.xml", **chosen) as result:
+            result.write(path)
+    for before, after, values in (
+        (all_rules, few, (1, None)),
+        (few, all_rules, (None, 1)),
+    ):
+        (change,) = (
+            each
+            for each in compare_audits(before, after)
+            if each.code == "url-fragment"
+        )
+        assert (change.trend, change.before, change.after) == (Trend.UNKNOWN, *values)
+        assert change.mended is None
 
 
 def test_what_is_no_report(tmp_path: Path) -> None:
