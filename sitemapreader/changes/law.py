@@ -156,7 +156,7 @@ _PROVES = (
     f" WHEN is_named AND evidence = 'part' AND NOT {IS_INDEX}"
     " THEN max(confirmed_stamp, :patient) END"
 )
-"""SQL: the run up to which a document proves losses; NULL for one that nothing waits for. What a
+"""SQL: the stamp up to which a document proves losses; NULL for one that nothing waits for. What a
 list lacks of which a part is read is known a patience later."""
 _NAMED_BEFORE = f"""
     INSERT OR IGNORE INTO reachable WITH RECURSIVE named AS (SELECT url, is_wanted FROM reachable
@@ -244,35 +244,35 @@ def date_outcome(
 
 
 def read_days(text: str) -> tuple[int, ...]:
-    """Return the runs of the column `days`; raise DamageError."""
+    """Return the stamps of the column `days`; raise DamageError."""
     try:
         return tuple(int(each) for each in json.loads(text))
     except (TypeError, ValueError):
-        raise DamageError(f"{excerpt(str(text))} is not a list of runs") from None
+        raise DamageError(f"{excerpt(str(text))} is not a list of stamps") from None
 
 
-def add_day(days: tuple[int, ...], run: int, least: int) -> tuple[int, ...]:
-    """Return the last runs that are `least` apart, with another one."""
-    if days and run - days[-1] < least:
+def add_day(days: tuple[int, ...], stamp: int, least: int) -> tuple[int, ...]:
+    """Return the last stamps that are `least` apart, with another one."""
+    if days and stamp - days[-1] < least:
         return days
-    return (*days, run)[-_PATIENCE_RUNS:]
+    return (*days, stamp)[-_PATIENCE_RUNS:]
 
 
-def find_patient(run: int, days: tuple[int, ...]) -> int:
-    """Return the run since which the patience with a document or a loss has ended; 0 for none.
+def find_patient(stamp: int, days: tuple[int, ...]) -> int:
+    """Return the stamp since which the patience with a document or a loss has ended; 0 for none.
 
     Days without a walk are no days of patience: a clock that is ahead looks like them.
     """
     if len(days) < _PATIENCE_RUNS:
         return 0
-    return min(days[0], run - nanoseconds(_PATIENCE))
+    return min(days[0], stamp - nanoseconds(_PATIENCE))
 
 
 # -- which documents are read in full
 
 
 def find_losses(db: sqlite3.Connection, site: int) -> list[int]:
-    """Return the runs in which something was lost that waits, the oldest first."""
+    """Return the stamps of the losses that wait, the oldest first."""
     sql = (
         "SELECT DISTINCT lost_stamp FROM url INDEXED BY url_lost"
         f" WHERE {_IS_LOST} ORDER BY lost_stamp"
@@ -281,17 +281,17 @@ def find_losses(db: sqlite3.Connection, site: int) -> list[int]:
 
 
 def find_waited(
-    db: sqlite3.Connection, site: int, run: int, days: str, since: float
+    db: sqlite3.Connection, site: int, stamp: int, days: str, since: float
 ) -> str:
     """Return a document that a URL waits for which is missing `since`; "" for none.
 
-    `run` and `days` are those of the site.
+    `stamp` and `days` are of the last walk over the site.
     """
     sql = (
         f"SELECT url FROM document WHERE site = :site AND {_PROVES} < :since * 1e9"
         " ORDER BY missing_stamp IS NULL, confirmed_stamp LIMIT 1"
     )
-    patient = find_patient(run, read_days(days))
+    patient = find_patient(stamp, read_days(days))
     values = {"site": site, "since": since, "patient": patient}
     found = db.execute(sql, values).fetchone()
     return found[0] if found else ""
