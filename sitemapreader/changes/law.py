@@ -34,7 +34,7 @@ absent: 404, 410, a redirect to    | the same                       | the same
   what names it, another page      |                                |
 none: no answer, or it must not be | stay listed                    | the same
   asked                            |                                |
-nothing names it any more          | missing; confirmed by what     | do not wait
+nothing names it any more          | missing; confirmed by what     | wait until that is confirmed
                                    |   names documents              |
 ```
 
@@ -151,13 +151,17 @@ unchanged (claim)."""
 IS_INDEX = f"(children > 0 OR format = '{Format.INDEX}')"
 IS_GIVEN_UP = f"(missed >= {_PATIENCE_RUNS} AND missing_stamp <= :patient)"
 _IS_WAITED_FOR = f"is_named AND NOT ifnull({IS_GIVEN_UP}, FALSE)"
+_NAMING_PROVEN = f"iif({IS_INDEX} AND {_IS_WAITED_FOR}, confirmed_stamp, NULL)"
+"""SQL: the stamp up to which an index proves what it names; NULL for another document."""
 _PROVES = (
-    f"CASE WHEN {_IS_WAITED_FOR} THEN confirmed_stamp"
+    f"CASE WHEN {_IS_WAITED_FOR} OR (NOT is_named AND missing_stamp > :naming_confirmed)"
+    " THEN confirmed_stamp"
     f" WHEN is_named AND evidence = 'part' AND NOT {IS_INDEX}"
     " THEN max(confirmed_stamp, :patient) END"
 )
 """SQL: the stamp up to which a document proves losses; NULL for one that nothing waits for. What a
-list lacks of which a part is read is known a patience later."""
+list lacks of which a part is read is known a patience later. That nothing names a document must be
+confirmed."""
 _NAMED_BEFORE = f"""
     INSERT OR IGNORE INTO reachable WITH RECURSIVE named AS (SELECT url, is_wanted FROM reachable
         UNION SELECT url_key(json_extract(value, '$[0]')), is_wanted FROM named
@@ -293,6 +297,9 @@ def find_waited(
     )
     patient = find_patient(stamp, read_days(days))
     values = {"site": site, "since": since, "patient": patient}
+    look = "SELECT confirmed_stamp FROM site WHERE id = ?"
+    (values["naming_confirmed"],) = db.execute(look, (site,)).fetchone()
+    values["naming_confirmed"] = _find_oldest(db, _NAMING_PROVEN, values)
     found = db.execute(sql, values).fetchone()
     return found[0] if found else ""
 
@@ -403,11 +410,8 @@ def reconcile(db: sqlite3.Connection, run: WalkRun, end: WalkEnd) -> Findings | 
     if not run.saves:
         _execute(db, "forget.sql", values)
         return None
-    oldest = (
-        f"SELECT min(:naming_confirmed, ifnull(min({_PROVES}), :naming_confirmed))"
-        " FROM document WHERE site = :site"
-    )
-    (values["all_confirmed"],) = db.execute(oldest, values).fetchone()
+    values["naming_confirmed"] = _find_oldest(db, _NAMING_PROVEN, values)
+    values["all_confirmed"] = _find_oldest(db, _PROVES, values)
     missed, shrunk = _find_missed(db, values)
     if missed and run.is_unique:
         _execute(db, "respell.sql", values)
@@ -421,6 +425,16 @@ def reconcile(db: sqlite3.Connection, run: WalkRun, end: WalkEnd) -> Findings | 
         values,
     ).fetchone()
     return Findings(unlisted, waiting, left, shrunk, missed)
+
+
+def _find_oldest(db: sqlite3.Connection, stamp: str, values: Mapping[str, Any]) -> int:
+    """Return the oldest of `naming_confirmed` and a stamp of each document, in SQL."""
+    sql = (
+        f"SELECT min(:naming_confirmed, ifnull(min({stamp}), :naming_confirmed))"
+        " FROM document WHERE site = :site"
+    )
+    (oldest,) = db.execute(sql, values).fetchone()
+    return int(oldest)
 
 
 def _is_dead(db: sqlite3.Connection, values: Mapping[str, Any]) -> bool:

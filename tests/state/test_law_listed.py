@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sitemapreader.fetch import StoredResponse
-from tests.support.clock import SetClock
+from tests.support.clock import DAY, SetClock
 from tests.support.diary import Diary, alive, lists, named
 from tests.support.histories import Page, write_feed
 from tests.support.walking import ROBOTS, SITE, index, status
@@ -128,6 +128,60 @@ async def test_a_page_that_moves_to_a_list_without_an_end_stays_listed(
     await diary.live(moves + kept + 8, serve)
     assert diary.waits(moves, moves + kept) == [1] * kept
     assert not diary.told
+    assert set(diary.new.values()) == {1}
+
+
+# -- lists that nothing names for some hours
+
+HALF = DAY / 2
+
+
+def name_nothing_in_the_index(is_short: bool) -> dict[str, Any]:
+    children = [] if is_short else [f"{SITE}first.xml", f"{SITE}second.xml"]
+    return {ROBOTS: named("top.xml"), TOP: index(*children)}
+
+
+def name_half_in_robots(is_short: bool) -> dict[str, Any]:
+    names = ["other.xml"] if is_short else ["other.xml", "first.xml", "second.xml"]
+    return {ROBOTS: named(*names), f"{SITE}other.xml": lists("inn")}
+
+
+def name_no_index_in_robots(is_short: bool) -> dict[str, Any]:
+    names = ["other.xml"] if is_short else ["other.xml", "top.xml"]
+    return {
+        **name_nothing_in_the_index(is_short=False),
+        ROBOTS: named(*names),
+        f"{SITE}other.xml": lists("inn"),
+    }
+
+
+@pytest.mark.parametrize(
+    "name", [name_nothing_in_the_index, name_half_in_robots, name_no_index_in_robots]
+)
+async def test_a_page_that_moved_to_a_list_that_is_not_named_for_a_day_stays_listed(
+    diary: Diary, name: Callable[[bool], dict[str, Any]]
+) -> None:
+    """Two readings prove that a list is named no more; until then, losses wait for it."""
+    died, moved = 6, 8
+    short = (9, 10)
+
+    def serve(half: int) -> dict[str, Any]:
+        first = ["soup"]
+        if half < died:
+            first.append("curry")
+        second = ["bread"]
+        (first if half < moved else second).append("pie")
+        second_url = f"{SITE}second.xml"
+        return {
+            **name(half in short),
+            f"{SITE}first.xml": lists(*first),
+            second_url: tagged(second_url, lists(*second), "constant"),
+            **alive(["soup", "pie", "bread"]),
+        }
+
+    for half in range(24):
+        await diary.walk(serve(half), later=HALF)
+    assert diary.told.keys() == {"curry"}
     assert set(diary.new.values()) == {1}
 
 
