@@ -200,7 +200,8 @@ def weigh(row: DocumentRow, outcome: Document) -> Evidence:
             )
             if is_absent:
                 return Evidence.ABSENT
-            return Evidence.NONE
+            if outcome.format is not None:  # it begins as a list
+                return Evidence.PART
     return Evidence.NONE
 
 

@@ -121,6 +121,25 @@ async def test_a_list_that_is_never_quite_right_loses_pages_all_the_same(
     assert all(diary.waits(DIED, diary.told["fir"]))
 
 
+@pytest.mark.parametrize("spoil", [always_without_its_end, always_a_wrong_checksum])
+async def test_a_damaged_list_that_loses_its_last_page_loses_it(
+    diary: Diary, spoil: Callable[[bytes], bytes]
+) -> None:
+    """A list of which no record can be read is as damaged as one with some."""
+
+    def serve(day: int) -> dict[str, Any]:
+        body = spoil(lists("fir") if day < DIED else lists())
+        others = {f"{SITE}trees.xml": lists("oak")}
+        robots = named("list.xml", "trees.xml")
+        return {ROBOTS: robots, f"{SITE}list.xml": body, **others, **alive(["oak"])}
+
+    await diary.live(18, serve)
+    assert diary.unlisted.keys() == {"fir"}
+    assert diary.gone.keys() == {"fir"}
+    assert max(diary.unlisted["fir"], diary.gone["fir"]) <= DIED + 14
+    assert all(diary.waits(DIED, diary.told["fir"]))
+
+
 # -- an index that is always cut
 
 
