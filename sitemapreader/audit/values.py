@@ -299,6 +299,7 @@ class OldFolder:
     unlisted: int = 0
     noindex: int = 0
     alive: int = 0
+    failed: int = 0
 
 
 @attrs.define(kw_only=True)

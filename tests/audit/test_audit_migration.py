@@ -99,14 +99,15 @@ async def test_old_urls_are_to_lead_to_listed_pages() -> None:
                 ],
                 "was-temporary": [("b/y", f"302 to {start}fine/1")],
                 "was-unlisted": [("moved", f"301 to {start}unlisted")],
+                "was-error": [("down", "503")],
             }
             tally = known(result.facts.old_pages)
             assert (tally.listed, tally.visited, tally.exact) == (13, 13, True)
             assert result.facts.pages is None
             rows = [[*attrs.astuple(each)] for each in result.facts.old_folders]
             folders = {folder.removeprefix(start): counts for folder, *counts in rows}
-            assert folders["a/"] == [3, 0, 3, 0, 0, 0, 0]
-            assert folders["b/"] == [3, 1, 0, 1, 0, 0, 0]
+            assert folders["a/"] == [3, 0, 3, 0, 0, 0, 0, 0]
+            assert folders["b/"] == [3, 1, 0, 1, 0, 0, 0, 0]
             assert f"| `{start}b/` | 3 | 1 | 0 | 1 | 0 |" in result.format("markdown")
             assert f"{start}b/".ljust(50) + "          3          1" in result.format(
                 "text"
@@ -337,6 +338,61 @@ async def test_what_became_of_old_urls_at_another_host(tmp_path: Path) -> None:
         ("moved", "fine/1", "200", ""),
         ("twice", "fine/1", "200", "was-chain"),
     ]
+
+
+async def test_old_urls_that_fail_have_not_arrived(tmp_path: Path) -> None:
+    """A loop, a failing target and a target like an error page are errors, each with its reason.
+
+    The made-up path is of the folder that old URLs lead to, on another host.
+    """
+    missing = page(text=f"{WORDS} we could not find that page")
+    new_pages: dict[str, Any] = {
+        "fine/1": page(),
+        "soft/1": missing,
+        "broken": 500,
+        "secret": 401,
+        "closed": 403,
+    }
+    async with serve_pages(**new_pages) as new, serve_pages() as old:
+        new.default = lambda _: web.Response(
+            text=missing, content_type="text/html", status=404
+        )
+        arriving = [f"arrives/{number}" for number in range(8)]
+        targets = {
+            **dict.fromkeys(arriving, "fine/1"),
+            "to-soft": "soft/1",
+            "to-broken": "broken",
+            "to-secret": "secret",
+            "to-closed": "closed",
+        }
+        for path, target in targets.items():
+            old.pages[f"/{path}"] = answer(301, Location=new.base + target)
+        old.pages |= {
+            "/loop": answer(301, Location="/loop"),
+            "/long": answer(301, Location="/long0"),
+            "/broken": answer(502),
+            **{
+                f"/long{number}": answer(301, Location=f"/long{number + 1}")
+                for number in range(12)
+            },
+        }
+        publish(new, "fine/1", "soft/1")
+        was = [f"{old.base}{path}" for path in (*targets, "loop", "long", "broken")]
+        with await judge(new.base, None, was=was, select=WAS) as result:
+            found = hits(result)
+            result.write_pages(tmp_path / "moved.csv")
+        assert dict(found.pop("was-error")) == {
+            "broken": "502",
+            "long": f"301 too-many-redirects: to {old.base}long10",
+            "loop": f"301 redirect-loop: to {old.base}loop",
+            "to-broken": "301 500",
+            "to-closed": "301 403",
+            "to-secret": "301 401",
+        }
+        assert found == {"was-lost": [("to-soft", f"301 to {new.base}soft/1")]}
+    rows = list(csv.DictReader((tmp_path / "moved.csv").read_text().splitlines()))
+    fates = {row["url"].removeprefix(old.base): row["findings"] for row in rows}
+    assert [path for path, fate in fates.items() if not fate] == arriving
 
 
 async def test_a_page_without_a_redirect_at_the_same_host_has_not_moved() -> None:

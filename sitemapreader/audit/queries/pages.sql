@@ -1,8 +1,14 @@
 -- Visits of pages, and what they say together. A line `-- name:` begins a query.
 
--- largest_folders: first folders with most pages of the sample
-SELECT first_folder(key) AS folder FROM sample GROUP BY folder
-ORDER BY count(*) DESC, folder LIMIT $limit
+-- largest_folders: first folders with most pages of the sample, and of the site that old URLs lead to
+SELECT folder FROM (
+    SELECT first_folder(key) AS folder, false AS is_target, count(*) AS pages FROM sample GROUP BY folder
+    UNION ALL
+    SELECT first_folder(key), true, count(*) FROM url
+    WHERE EXISTS (SELECT 1 FROM sample WHERE is_old) GROUP BY ALL
+)
+QUALIFY row_number() OVER (PARTITION BY is_target ORDER BY pages DESC, folder) <= $limit
+ORDER BY is_target, pages DESC, folder
 
 -- list_sample: in the order of the visits
 SELECT loc FROM sample GROUP BY loc ORDER BY min(turn), loc
@@ -128,7 +134,8 @@ WHERE q.status >= 400 AND first_folder(p.key) NOT IN (SELECT folder FROM probe)
 -- where three others have texts of their own, the server makes them. Of an error page by its status, half is
 -- not enough, and one that is named as such says nothing.
 DELETE FROM probe WHERE template_hash IS NOT NULL AND NOT says_missing AND folder IN (
-    SELECT q.folder FROM page p JOIN probe q ON q.folder = first_folder(p.key)
+    SELECT q.folder FROM page p
+    JOIN probe q ON q.folder = first_folder(CASE WHEN p.is_listed THEN p.key ELSE p.final_key END)
     WHERE p.not_judged IS NULL AND p.status = 200
       AND NOT (q.status >= 400 AND is_error_path(path_of(p.key)))
     GROUP BY q.folder, q.status
@@ -175,9 +182,9 @@ WHERE p.is_indexed AND p.url NOT IN (SELECT url FROM alternate WHERE hreflang IS
 -- find_fates: of old pages, by where they lead; a refresh within five seconds counts as a redirect
 UPDATE page SET fate = CASE
     WHEN status IN (404, 410) THEN 'was-lost'
-    WHEN status >= 400 OR error <> '' THEN NULL
+    WHEN status >= 300 OR error <> '' THEN 'was-error'
     WHEN is_start(f.target) AND NOT is_start(page.key) AND NOT f.was_start THEN 'was-to-start'
-    WHEN is_soft_404 THEN 'was-lost'
+    WHEN is_soft_404 OR f.is_lost THEN 'was-lost'
     WHEN NOT f.is_listed AND f.is_old_host THEN 'was-alive'
     WHEN is_noindex THEN 'was-noindex'
     WHEN NOT f.is_listed THEN 'was-unlisted'
@@ -190,6 +197,12 @@ FROM (
                AS is_old_host,
            target IN (SELECT key FROM url)
            OR coalesce(canonical_key IN (SELECT key FROM url), false) AS is_listed,
+           -- it looks like a made-up path of the folder that it leads to
+           EXISTS (
+               SELECT 1 FROM probe
+               WHERE probe.folder = first_folder(page.final_key) AND probe.template_hash = page.template_hash
+                   AND NOT starts_with(probe.folder, regexp_replace(page.final_key, '/index\.html?$', '/'))
+           ) AS is_lost,
            -- the folder that all other old URLs are in
            key IN (
                SELECT min(key) FROM old GROUP BY host_of(key)
@@ -205,9 +218,10 @@ SELECT first_folder(key) AS folder, count(*) AS pages,
        count(*) FILTER (fate = 'was-temporary') AS temporary,
        count(*) FILTER (fate = 'was-unlisted') AS unlisted,
        count(*) FILTER (fate = 'was-noindex') AS noindex,
-       count(*) FILTER (fate = 'was-alive') AS alive
+       count(*) FILTER (fate = 'was-alive') AS alive,
+       count(*) FILTER (fate = 'was-error') AS failed
 FROM page WHERE is_old AND not_judged IS NULL
-GROUP BY folder ORDER BY lost DESC, count(fate) DESC, folder LIMIT 500
+GROUP BY folder ORDER BY lost + failed DESC, count(fate) DESC, folder LIMIT 500
 
 -- rows: a row a visited page, in the order of their URLs
 SELECT p.loc AS url, status,
