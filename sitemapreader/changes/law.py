@@ -32,8 +32,8 @@ part: it was cut, or is damaged    | missing; confirmed when they   | wait for a
                                    |   are for all of the patience  |   each loss anew
 absent: 404, 410, a redirect to    | the same                       | the same
   what names it, another page      |                                |
-none: no answer, or it must not be | stay listed                    | the same
-  asked                            |                                |
+none: no answer, it must not be    | stay listed                    | the same
+  asked, or a limit of the walk    |                                |
 nothing names it any more          | missing; confirmed by what     | wait until that is confirmed
                                    |   names documents              |
 ```
@@ -181,6 +181,8 @@ _IS_LOST = "site = :site AND lost_stamp IS NOT NULL AND NOT kind"
 def weigh(row: DocumentRow, outcome: Document) -> Evidence:
     """Return the evidence in the outcome of a document; `row` is its earlier record."""
     errors = list_errors(outcome.counts)
+    is_absent = outcome.http_status in ABSENT_STATUSES or outcome.reason in _NO_LIST
+    is_limited = outcome.reason.startswith("budget-")
     match outcome.status:
         case Status.COMPLETE:
             return Evidence.FULL
@@ -190,18 +192,12 @@ def weigh(row: DocumentRow, outcome: Document) -> Evidence:
             return Evidence.CLAIM
         case Status.SKIPPED if outcome.reason == ALREADY_READ and row.digest is None:
             return Evidence.FULL  # another address of a document, and never more
-        case Status.PARTIAL:
-            if _OF_ONE_RECORD.issuperset(errors):
-                return Evidence.FULL
+        case Status.PARTIAL if _OF_ONE_RECORD.issuperset(errors):
+            return Evidence.FULL
+        case Status.FAILED if is_absent:
+            return Evidence.ABSENT
+        case Status.PARTIAL | Status.FAILED if outcome.format and not is_limited:
             return Evidence.PART
-        case Status.FAILED:
-            is_absent = (
-                outcome.http_status in ABSENT_STATUSES or outcome.reason in _NO_LIST
-            )
-            if is_absent:
-                return Evidence.ABSENT
-            if outcome.format is not None:  # it begins as a list
-                return Evidence.PART
     return Evidence.NONE
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sitemapreader import Limits
 from sitemapreader.fetch import StoredResponse
 from tests.support.clock import DAY, SetClock
 from tests.support.diary import Diary, alive, lists, named
@@ -182,6 +183,24 @@ async def test_a_page_that_moved_to_a_list_that_is_not_named_for_a_day_stays_lis
     for half in range(24):
         await diary.walk(serve(half), later=HALF)
     assert diary.told.keys() == {"curry"}
+    assert set(diary.new.values()) == {1}
+
+
+# -- lists that are not read to their end
+
+
+async def test_what_a_limit_of_the_walk_leaves_unread_stays_listed(
+    diary: Diary,
+) -> None:
+    """The site has not cut its list: what lies behind the limit is not missing."""
+    names = [f"{number:0100}" for number in range(2_000)]
+    site = {ROBOTS: named("list.xml"), f"{SITE}list.xml": lists(*names)}
+    await diary.walk(site)
+    for _ in range(10):
+        await diary.walk(site, limits=Limits(walk_bytes=120_000))
+    await diary.walk(site)
+    assert diary.waits(0, 12) == [0] * 12
+    assert not diary.told
     assert set(diary.new.values()) == {1}
 
 
