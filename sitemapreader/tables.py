@@ -42,15 +42,22 @@ SitePlace: TypeAlias = "str | Path"
 Source: TypeAlias = "SitePlace | Walk | Iterable[SitePlace | Walk] | Iterable[Event]"
 """A site, a walk, several of these, or the events of `read`."""
 
+
+def _write_walks(argument: str) -> str:
+    """Write the sources by which a walk, or several ones, get an argument."""
+    source = f"walk_sync(site, {argument})"
+    return f"the walk as the source: {source}; for several sites [{source} for site in sites]"
+
+
 _WALK_ARGUMENTS = {
-    name: f"the walk as the source: walk_sync(site, {NESTED_ARGUMENTS.get(name, f'{name}=...')})"
+    name: _write_walks(NESTED_ARGUMENTS.get(name, f"{name}=..."))
     for name in (*signature(walk_sync).parameters, *NESTED_ARGUMENTS)
 }
 """Arguments of a walk, which a table takes as its source."""
 _EVENTS = (UrlEntry, SitemapEntry, Issue)
 _USAGE = (
-    "pass the URL of a site, the path of a folder or a file, walk_sync(...), a list of these, or "
-    "the entries of read(...)"
+    "pass the URL of a site, the path of a folder or a file, walk_sync(...), a list of these such "
+    "as [walk_sync(site, ...) for site in sites], or the entries of read(...)"
 )
 _Batches: TypeAlias = "Generator[pa.RecordBatch, None, None]"
 _MAX_LISTED = 100

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import IssueCode, read, walk_sync
+from sitemapreader import IssueCode, read, walk_many_sync, walk_sync
 from sitemapreader._columns import COLUMNS
 from sitemapreader.fetch import FolderFetcher, MemoryFetcher, StoredResponse
 from sitemapreader.tables import IncompleteWarning, read_batches, to_dataframe
@@ -339,6 +339,10 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "open file": (lambda: io.BytesIO(b"<urlset/>"), "bytes in the list"),
     "number": (lambda: 5, "int is not a source of rows"),
+    "run over sites": (
+        lambda: walk_many_sync([SITE]),
+        r"SiteRun is not a source of rows: .*\[walk_sync\(site, ...\) for site in sites\]",
+    ),
     "mapping": (lambda: {SITE: 1}, "dict is not a source of rows"),
     "list of lists": (lambda: [[SITE]], "list in the list"),
     "a number among sites": (lambda: [SITE, 5], "int among sites is not a source"),

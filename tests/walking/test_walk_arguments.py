@@ -106,11 +106,21 @@ OLD: list[tuple[Callable[..., Any], str, str]] = [
     (audit_sync, "is_sitemap", 'the source as SiteTask(url, "sitemap"), or "site"'),
     (newest_sync, "hosts", "follow=Follow(hosts=...)"),
     (why_sync, "respect_robots", "options=FetchOptions(respect_robots=...)"),
-    (to_dataframe, "since", "the walk as the source: walk_sync(site, since=...)"),
+    (
+        to_dataframe,
+        "since",
+        (
+            "the walk as the source: walk_sync(site, since=...); "
+            "for several sites [walk_sync(site, since=...) for site in sites]"
+        ),
+    ),
     (
         read_batches,
         "changes",
-        "the walk as the source: walk_sync(site, state=Changes(state))",
+        (
+            "the walk as the source: walk_sync(site, state=Changes(state)); "
+            "for several sites [walk_sync(site, state=Changes(state)) for site in sites]"
+        ),
     ),
 ]
 
