@@ -278,3 +278,23 @@ def test_walk_many_makes_a_site_run() -> None:
 def test_the_type_of_a_page(header: str | None, kind: str) -> None:
     """A page is of the type that its header names, without parameters, and HTML without one."""
     assert page_type_of(header) == kind
+
+
+def test_tables_of_arguments_name_arguments() -> None:
+    """Each cell below `argument` is one of `walk`, or sets a field of one of its groups."""
+    page = (package.ROOT / "docs" / "crawlers.md").read_text("utf-8")
+    rows = page.partition("\n| argument |")[2].partition("\n\n")[0].splitlines()[2:]
+    cells = [re.findall(r"`([^`]+)`", row.split("|")[1]) for row in rows]
+    written = [each for names in cells for each in names]
+    assert len(written) > 10
+    known = inspect.signature(sitemapreader.walk).parameters
+    for each in written:
+        call = ast.parse(f"walk({each if '=' in each else f'{each}=...'})").body[0]
+        assert isinstance(call, ast.Expr)
+        assert isinstance(call.value, ast.Call)
+        (keyword,) = call.value.keywords
+        assert keyword.arg in known, each
+        if isinstance(keyword.value, ast.Call):
+            group = getattr(sitemapreader, ast.unparse(keyword.value.func))
+            fields = inspect.signature(group).parameters
+            assert {inner.arg for inner in keyword.value.keywords} <= fields.keys()
