@@ -27,7 +27,12 @@ MAX_REMEMBERED_BYTES = 2 * ROBOTS_MAX_BYTES
 # Parsed rules take twenty times the size of their file, and pages may be on any host.
 
 _TELLING = frozenset(
-    {IssueCode.BLOCKED_ADDRESS, IssueCode.BLOCKED_PORT, IssueCode.BLOCKED_BY_SITE}
+    {
+        IssueCode.BLOCKED_ADDRESS,
+        IssueCode.BLOCKED_PORT,
+        IssueCode.BLOCKED_BY_SITE,
+        IssueCode.DNS,
+    }
 )
 """Reasons that hold for a page if its robots.txt fails with them, and say more."""
 _PARSED_AT_ONCE_BYTES = 4_096

@@ -53,7 +53,9 @@ class NotJudged(StrEnum):
     PROTECTION = "protection"
     """A bot protection answered."""
     ASKED_TO_WAIT = "asked-to-wait"
-    """The server asks for fewer requests, or its host was given up."""
+    """The server asks for fewer requests, or refuses several in a row."""
+    GIVEN_UP = "given-up"
+    """Its host failed several times in a row, and was not asked again."""
     COOKIES = "cookies"
     """Redirects form a loop in which a response sets a cookie."""
     GATE = "gate"
@@ -106,7 +108,7 @@ _NOT_JUDGED_REASONS = {
     IssueCode.BLOCKED_BY_SITE: NotJudged.PROTECTION,
     IssueCode.RETRY_LATER: NotJudged.ASKED_TO_WAIT,
     IssueCode.HOST_REFUSES: NotJudged.ASKED_TO_WAIT,
-    IssueCode.HOST_DOWN: NotJudged.ASKED_TO_WAIT,
+    IssueCode.HOST_DOWN: NotJudged.GIVEN_UP,
     IssueCode.BLOCKED_ADDRESS: NotJudged.NETWORK,
     IssueCode.BLOCKED_PORT: NotJudged.NETWORK,
 }
@@ -227,8 +229,7 @@ class _Visits:
             # What has failed may fail again, one after the other; and a page that was asked for
             # later, and has answered, shows that the host lives: a third may fail by themselves.
             is_of_page = is_again or self._answered.get(origin_of(url), 0.0) > begun
-            if not (is_of_page and (error.http_status or 0) >= 500):
-                breaker.note_error(url, error)
+            self._note_error(url, error, is_of_page=is_of_page)
             return _visit_of_error(url, error)
         finally:
             breaker.end_trial(url)
@@ -236,6 +237,19 @@ class _Visits:
         origin = origin_of(url)
         self._answered[origin] = max(begun, self._answered.get(origin, 0.0))
         return visit
+
+    def _note_error(self, url: str, error: FetchError, *, is_of_page: bool) -> None:
+        """Count a failure of a host: after redirects, of the last one.
+
+        A host that redirects has responded, elsewhere or in a circle.
+        """
+        failed = error.redirects[-1].target if error.redirects else url
+        is_circle = error.code in _CIRCLES and not _sets_cookie(error)
+        if is_circle or origin_of(failed) != origin_of(url):
+            self._breaker.note_response(url)
+        has_failed = is_of_page and (error.http_status or 0) >= 500
+        if not (is_circle or has_failed):
+            self._breaker.note_error(failed, error)
 
     async def _read(self, url: str, response: Response) -> PageVisit:
         headers = response.headers
@@ -258,14 +272,18 @@ class _Visits:
         return attrs.evolve(visit, facts=facts)
 
 
+def _sets_cookie(error: FetchError) -> bool:
+    """Return whether a redirect on the way sets a cookie, which may end a circle."""
+    return any(each.sets_cookie for each in error.redirects)
+
+
 def _visit_of_error(url: str, error: FetchError) -> PageVisit:
     """Return a visit from a failed request."""
     reason = _NOT_JUDGED_REASONS.get(error.code)
-    sets_cookie = any(each.sets_cookie for each in error.redirects)
     asks_to_wait = error.http_status == 429 or (
         error.http_status == 503 and error.retry_after_seconds is not None
     )
-    if error.code in _CIRCLES and sets_cookie:
+    if error.code in _CIRCLES and _sets_cookie(error):
         reason = NotJudged.COOKIES
     elif asks_to_wait and reason is None:
         reason = NotJudged.ASKED_TO_WAIT

@@ -54,7 +54,7 @@ GATES: dict[str, tuple[Any, set[str]]] = {
     "403": (403, {"protection"} | WAITS),
     "429": (429, WAITS),
     "503, in an hour": (answer(503, Retry_After="3600"), WAITS),
-    "503": (503, {"network"} | WAITS),
+    "503": (503, {"network", "given-up"}),
 }
 FEW = [(name, 3) for name in ("consent", "403", "503")]
 

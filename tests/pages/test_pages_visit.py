@@ -187,7 +187,32 @@ async def test_few_pages_of_a_host_that_is_down_are_asked_for() -> None:
         found = await visit(server, *map(str, range(60)))
     assert len(server.requested) <= 20
     reasons = Counter(each.not_judged for each in found.values())
-    assert reasons[NotJudged.ASKED_TO_WAIT] >= 45
+    assert reasons[NotJudged.GIVEN_UP] >= 45
+
+
+async def test_redirects_of_a_host_are_responses() -> None:
+    """Circles, and redirects to hosts that fail, are faults of the pages; no host is given up."""
+    failing = {
+        "loop": answer(301, Location="/loop"),
+        "dead": answer(301, Location="http://nowhere.invalid/x"),
+    }
+    async with serve_pages(broken=500) as other, serve_pages(fine=HTML) as server:
+        failing["to-broken"] = answer(301, Location=f"{other.base}broken")
+        names = [f"{name}{number}" for number in range(9) for name in failing]
+        server.pages |= {
+            f"/{name}": failing[name.rstrip("0123456789")] for name in names
+        }
+        for number in range(9):
+            server.pages[f"/loop{number}"] = answer(301, Location=f"/loop{number}")
+        network = attrs.evolve(NETWORK, failures_in_row=3, host_trials=1)
+        found = await visit(
+            server, *names, "fine", network=network, trusted=[other.base, server.base]
+        )
+    assert Counter(each.not_judged for each in found.values()) == {None: len(names) + 1}
+    assert found["fine"].status == 200
+    assert found["to-broken0"].status == 500
+    assert found["dead0"].error.startswith("dns: ")
+    assert found["dead0"].final_url == "http://nowhere.invalid/x"
 
 
 async def test_a_host_that_was_down_is_read_on() -> None:

@@ -109,8 +109,8 @@ WHERE not_judged IS NULL AND is_temporary AND switches_language
 
 -- mark_refused: a host that refuses most pages refuses us
 UPDATE page SET not_judged = 'protection'
-WHERE not_judged IS NULL AND status IN (403, 451) AND file = '' AND host_of(key) IN (
-    SELECT host_of(key) AS host FROM page WHERE not_judged IS NULL
+WHERE not_judged IS NULL AND status IN (403, 451) AND file = '' AND host_of(final_key) IN (
+    SELECT host_of(final_key) AS host FROM page WHERE not_judged IS NULL
     GROUP BY host HAVING 2 * count(*) FILTER (status < 400) < count(*)
 )
 
@@ -118,10 +118,17 @@ WHERE not_judged IS NULL AND status IN (403, 451) AND file = '' AND host_of(key)
 UPDATE page SET not_judged = 'network'
 WHERE not_judged IS NULL AND file = ''
   AND (status BETWEEN 500 AND 599 OR status IS NULL AND error <> '' AND statuses = '')
-  AND host_of(key) IN (
-    SELECT host_of(key) AS host FROM page WHERE not_judged IS NULL OR error LIKE 'host-down%'
+  AND host_of(final_key) IN (
+    SELECT host FROM (
+        SELECT host_of(final_key) AS host, error,
+               status < 500 OR regexp_matches(error, '^(redirect-loop|too-many-redirects):') AS responds
+        FROM page WHERE not_judged IS NULL OR error LIKE 'host-down%'
+        UNION ALL  -- a redirect to another host is a response as well
+        SELECT host_of(key), '', true FROM page
+        WHERE not_judged IS NULL AND statuses <> '' AND host_of(key) <> host_of(final_key)
+    )
     GROUP BY host
-    HAVING 2 * count(*) FILTER (status < 500) < count(*) OR bool_or(error LIKE 'host-down%')
+    HAVING 2 * count(*) FILTER (responds) < count(*) OR bool_or(error LIKE 'host-down%')
 )
 
 -- borrow_probes: folders without a made-up path of their own have the error pages of their host
