@@ -22,7 +22,8 @@ from sitemapreader.fetch.hooks import (
     Trusts,
     find_hook,
 )
-from sitemapreader.fetch.refusals import is_success, make_refusal
+from sitemapreader.fetch.local import StoredResponse
+from sitemapreader.fetch.refusals import find_response, is_success, make_refusal
 from sitemapreader.fetch.urls import WEB_PORTS, is_conditional, parse_request_url
 
 if TYPE_CHECKING:
@@ -126,8 +127,8 @@ class Client:
     ) -> AbstractAsyncContextManager[Response]:
         """Request a URL; pass headers to the fetcher only if there are some.
 
-        Entering raises FetchError for a status that is not a success, with any fetcher, and for an
-        error of the operating system.
+        Entering raises FetchError for a status that is not a success, with any fetcher, also if the
+        fetcher raised an error with that status, and for an error of the operating system.
         """
         return self._open(url, request_options)
 
@@ -143,9 +144,10 @@ class Client:
                 else:
                     opening = self._fetcher.open(url)
                 response = await stack.enter_async_context(opening)
-            except OSError as error:  # also TimeoutError and ConnectionError
-                detail = str(error) or type(error).__name__
-                raise FetchError(IssueCode.CONNECT, url, detail) from error
+            except FetchError:
+                raise
+            except Exception as error:
+                response = _answer_error(url, error)
             status = response.status
             is_expected = status in request_options.get("error_pages", ())
             if status == 304 and is_conditional(headers):
@@ -155,6 +157,17 @@ class Client:
                     status, response.headers, response.url, self._options
                 )
             yield response
+
+
+def _answer_error(url: str, error: Exception) -> Response:
+    """Return the response for which a fetcher raised an error; raise the error of any other."""
+    if (found := find_response(error)) is not None:
+        status, headers = found
+        return StoredResponse(url, b"", status, headers)
+    if isinstance(error, OSError):  # also TimeoutError and ConnectionError
+        detail = str(error) or type(error).__name__
+        raise FetchError(IssueCode.CONNECT, url, detail) from error
+    raise error
 
 
 class MakesClients(ABC):

@@ -36,8 +36,9 @@ class FunctionFetcher:
     several threads at once, up to `FetchOptions.concurrency`. A parameter `headers` gets the
     headers of a walk, with which a server may send 304, unchanged.
 
-    `FetchError` and `OSError` (`ConnectionError`, `TimeoutError`) are failures of the document. Any
-    other exception of the function reaches the caller of the walk.
+    `FetchError` and `OSError` (`ConnectionError`, `TimeoutError`) are failures of the document. So
+    are the errors of requests, httpx, aiohttp and urllib for a status, such as 404 or 503, with
+    that status. Any other exception of the function reaches the caller of the walk.
 
     Raises:
         TypeError: `get` is no function.

@@ -60,6 +60,22 @@ def is_success(status: int) -> bool:
     return 200 <= status < 300 and status != 206
 
 
+def find_response(error: Exception) -> tuple[int, dict[str, str]] | None:
+    """Return the status and the headers of the response for which a client raised an error.
+
+    requests and httpx put the response into the error; in urllib and aiohttp the error has its
+    fields. Returns `None` for an error without one, or whose response is not why it was raised.
+    """
+    response = getattr(error, "response", None)
+    if response is None:
+        response = error
+    status = getattr(response, "status_code", getattr(response, "status", None))
+    if not isinstance(status, int) or not (status == 304 or 400 <= status <= 599):
+        return None
+    headers = getattr(response, "headers", None) or {}
+    return status, {name.lower(): text for name, text in headers.items()}
+
+
 def make_refusal(
     status: int,
     headers: Mapping[str, str],

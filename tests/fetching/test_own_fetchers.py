@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import email.message
 import threading
+import urllib.error
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import aiohttp
+import httpx2
 import pytest
+from multidict import CIMultiDict, CIMultiDictProxy
+from yarl import URL
 
 from sitemapreader import FetchError, FetchOptions, IssueCode, walk
 from sitemapreader.fetch import FunctionFetcher, StoredResponse
@@ -16,7 +23,7 @@ from tests.support.grouping import grouped
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from sitemapreader import Report
+    from sitemapreader import Document, Report
 
 HOME = "https://www.example.org"
 URLS = [f"{HOME}/{number}" for number in range(3)]
@@ -25,6 +32,14 @@ PAGES = {
     f"{HOME}/robots.txt": b"User-agent: *\nCrawl-delay: 3\nUser-agent: OwnBot\nCrawl-delay: 5",
     f"{HOME}/sitemap.xml": SITEMAP,
 }
+
+
+async def fetch_one(fetcher: Any) -> Document:
+    """Walk over one sitemap with a fetcher; return its outcome."""
+    async with walk(sitemaps=[f"{HOME}/sitemap.xml"], fetcher=fetcher) as entries:
+        assert [entry async for entry in entries] == []
+    (document,) = [each for each in entries.report.documents if each.via is not None]
+    return document
 
 
 async def read(fetcher: Any, **how: Any) -> tuple[list[str], Report]:
@@ -158,13 +173,88 @@ async def test_a_status_that_is_no_success_is_a_failure(
 async def test_retry_after_of_a_handed_over_status_is_kept() -> None:
     """The wait that a server asks for stands in the outcome, whoever fetched the answer."""
     response = StoredResponse(f"{HOME}/sitemap.xml", b"", 503, {"retry-after": "99999"})
-    async with walk(sitemaps=[f"{HOME}/sitemap.xml"], fetcher=Own(response)) as entries:
-        assert [entry async for entry in entries] == []
-    (document,) = [each for each in entries.report.documents if each.via is not None]
+    document = await fetch_one(Own(response))
     assert (document.reason, document.retry_after_seconds) == (
         IssueCode.RETRY_LATER,
         99_999,
     )
+
+
+def make_urllib_error(status: int) -> Exception:
+    headers = email.message.Message()
+    headers["Retry-After"] = "99999"
+    return urllib.error.HTTPError(HOME, status, "reason", headers, None)
+
+
+def make_httpx_error(status: int) -> Exception:
+    request = httpx2.Request("GET", HOME)
+    response = httpx2.Response(
+        status, headers={"Retry-After": "99999"}, request=request
+    )
+    return httpx2.HTTPStatusError("reason", request=request, response=response)
+
+
+def make_requests_error(status: int) -> Exception:
+    """Make an error as requests does: an OSError with the response."""
+    error = OSError("reason")
+    error.response = SimpleNamespace(  # type: ignore[attr-defined]
+        status_code=status, headers={"Retry-After": "99999"}
+    )
+    return error
+
+
+def make_aiohttp_error(status: int) -> Exception:
+    info = aiohttp.RequestInfo(URL(HOME), "GET", CIMultiDictProxy(CIMultiDict()))
+    headers = CIMultiDict({"Retry-After": "99999"})
+    return aiohttp.ClientResponseError(info, (), status=status, headers=headers)
+
+
+MAKERS = [make_urllib_error, make_httpx_error, make_requests_error, make_aiohttp_error]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (404, "http-status"),
+        (500, "http-status"),
+        (401, "login-required"),
+        (503, "retry-later"),
+    ],
+)
+async def test_an_error_with_a_status_counts_as_that_status(
+    make: Callable[[int], Exception], status: int, reason: str
+) -> None:
+    """It is no lost connection, and it ends no walk: its status and Retry-After are known."""
+    document = await fetch_one(Own(make(status)))
+    assert (document.reason, document.http_status) == (reason, status)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+async def test_a_robots_txt_for_which_a_client_raises_404_forbids_nothing(
+    make: Callable[[int], Exception],
+) -> None:
+    """A site without robots.txt is read, and not taken for one that cannot be reached."""
+
+    def get(url: str) -> bytes:
+        if url.endswith("robots.txt"):
+            raise make(404)
+        return PAGES[url]
+
+    found, report = await read(FunctionFetcher(get))
+    assert (found, report.complete) == (URLS, True)
+
+
+class HeldStatusError(Exception):
+    """An error with the status of a response that has a document."""
+
+    status = 200
+
+
+async def test_an_error_beside_a_success_reaches_the_caller() -> None:
+    """Only a status that is no success explains an error."""
+    with pytest.raises(HeldStatusError):
+        await read(Own(HeldStatusError()))
 
 
 # -- functions
