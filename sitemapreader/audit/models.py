@@ -141,8 +141,8 @@ def split_words(text: str) -> list[str]:
 
 SEVERITIES = tuple(each.name.lower() for each in sorted(Severity, reverse=True))
 """Words of severities, the gravest first."""
-FOREMOST = "robots-blocks-site"
-"""The finding beside which the others of its severity hardly matter."""
+FOREMOST = ("base-url-elsewhere", "robots-blocks-site")
+"""Findings beside which the others of their severity hardly matter."""
 MAX_PLACES = 5_000
 """Sitemaps that a finding names; the rest is in the database."""
 MAX_HITS = 5_000

@@ -84,7 +84,7 @@ def find_unmet_needs(
     """
     missing = dict(unvisited)
     doubt = ""
-    if Need.PAGES in missing or not database.ask("SELECT 1 FROM built"):
+    if not database.ask("SELECT 1 FROM built"):
         missing[Need.FOLDER] = "no built folder was read: pass one, with all its pages"
     if not is_http:
         missing[Need.FETCH] = "sitemaps were read from files: pass the URL of the site"
@@ -347,7 +347,7 @@ class RuleRunner:
             is_about_us = each.rule.code in ABOUT_US
             return (
                 SEVERITIES.index(each.severity),
-                each.rule.code != FOREMOST,
+                each.rule.code not in FOREMOST,
                 is_about_us,
                 -each.urls,
                 categories.index(Category(each.rule.category)),
@@ -372,8 +372,8 @@ class RuleRunner:
         hits is noted in the finding, whatever its gravity.
         """
         causes = [code for code in map(str, finding.rule.causes) if code in found]
-        if FOREMOST in causes:
-            return FOREMOST
+        if foremost := [code for code in FOREMOST if code in causes]:
+            return foremost[0]
         shares = {code: self._find_share(finding, found, code) for code in causes}
         finding.also = [
             SharedHits(code=code, count=count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import aclosing, suppress
 from hashlib import blake2b
 from itertools import islice
@@ -226,7 +227,10 @@ class SiteVisits:
         for kind in met:
             tally = count_pages(database, kind)
             # What was not reached says nothing: any beginning of the visits is a sample.
-            if tally is not None and 2 * tally.judged < max(tally.reached, 1):
+            if tally is None:
+                continue
+            reached = tally.reached - tally.not_judged.get("elsewhere", 0)
+            if 2 * tally.judged < max(reached, 1):
                 said = ", ".join(
                     f"{reason} {count}" for reason, count in tally.not_judged.items()
                 )
@@ -325,7 +329,8 @@ class SiteVisits:
         )
         if not urls:
             return ""
-        site = PageFolder(folder.folder, folder.base_url)
+        fitting = self._find_fitting(folder, [loc for (loc,) in urls])
+        site = PageFolder(folder.folder, fitting or folder.base_url)
         found = sum(bool(site.visit(loc).file) for (loc,) in urls)
         (total,) = self._database.ask(_PAGE_QUERIES["listed"])[0]
         if found >= _LEAST_SHARE / 2 * len(urls) or _has_pages(site, total):
@@ -344,10 +349,14 @@ class SiteVisits:
         files = [
             file for (file,) in database.ask("SELECT file FROM page WHERE file <> ''")
         ]
-        has_files = len(files) >= _LEAST_SHARE * len(urls)
+        found = len(files)
+        if fitting := self._find_fitting(folder, urls):
+            fitted = PageFolder(folder.folder, fitting)
+            found = sum(bool(fitted.visit(url).file) for url in urls)
+        has_files = found >= _LEAST_SHARE * len(urls)
         if self._pages is None and not has_files and not _has_pages(site, len(urls)):
             database.ask("DELETE FROM page")
-            return _say_unbuilt(len(files), len(urls))
+            return _say_unbuilt(found, len(urls))
         base = urlsplit(folder.base_url)
         there = (
             urlsplit(loc)._replace(scheme=base.scheme, netloc=base.netloc)
@@ -368,10 +377,24 @@ class SiteVisits:
                 and not self._is_refused(url)
             )
         is_whole = site.base_url.count("/") == 3
-        place = (site.base_url, url_key(site.base_url))
+        place = (site.base_url, url_key(site.base_url), fitting)
         row = (*place, site.may_answer_more, site.answers_all, is_whole)
         database.insert_rows("built", [row])
         return ""
+
+    def _find_fitting(self, folder: FolderFetcher, urls: list[str]) -> str:
+        """Return the URL of a folder on the host of most listed URLs, or of named sitemaps.
+
+        "" if the folder has the host that the sitemaps have.
+        """
+        base = origin_of(folder.base_url)
+        robots = self._database.robots.get(base)
+        named = [each.loc for each in robots.sitemaps] if robots and not urls else urls
+        origins = Counter(map(origin_of, named))
+        if not origins or base in origins:
+            return ""
+        ((origin, _),) = origins.most_common(1)
+        return PageFolder(folder.folder, origin).find_base_url()
 
     def _is_refused(self, url: str) -> bool:
         """Return whether robots.txt disallows a page, which then need not be listed."""

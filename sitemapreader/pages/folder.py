@@ -24,7 +24,7 @@ from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.fetch.urls import read_headers
 from sitemapreader.pages.client import MAX_REDIRECTS
 from sitemapreader.pages.facts import read_page
-from sitemapreader.pages.visit import PageVisit
+from sitemapreader.pages.visit import NotJudged, PageVisit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -226,6 +226,8 @@ class PageFolder:
     def visit(self, url: str) -> PageVisit:
         """Return the response that a URL will have."""
         asked = url.partition("#")[0]
+        if origin_of(asked) != self._origin:
+            return PageVisit(url, asked, not_judged=NotJudged.ELSEWHERE)
         redirects = list[Redirect]()
         while origin_of(asked) == self._origin:
             status, target, may_redirect = self._answer(asked)

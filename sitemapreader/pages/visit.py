@@ -64,6 +64,8 @@ class NotJudged(StrEnum):
     """It redirects temporarily to a version in the language of the client."""
     NETWORK = "network"
     """An address that may not be reached, or a host that is down or hardly answers."""
+    ELSEWHERE = "elsewhere"
+    """The URL is on another host than the built folder, whose files do not answer for it."""
     TIME = "time"
     """Its turn did not come within the time for all pages."""
 

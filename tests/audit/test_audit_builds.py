@@ -163,6 +163,66 @@ def test_pages_at_other_urls_than_the_listed_are_missing(
     assert (f"(not below {base})" in ended.stdout) == (not urls[0].startswith(base))
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "http://docs.example",
+        "https://www.docs.example/",
+        "https://docs.example:8443/manual/",
+        "https://staging.example/manual/",
+    ],
+)
+@pytest.mark.parametrize("files", [("index.html", "install.html"), ("index.html",)])
+def test_a_base_url_on_a_host_that_is_not_listed_is_the_first_error(
+    wrong: str, files: tuple[str, ...], tmp_path: Path
+) -> None:
+    """No page is judged, so none of their rules passes, and the URL that fits is named."""
+    base = "https://docs.example/manual/"
+    urls = [base + path for path in ("", "install", "usage", "lost")]
+    robots = f"Sitemap: {base}sitemap.xml"
+    folder = build_pages(tmp_path, urls, *files, robots=robots)
+    with audit_sync(folder, base_url=wrong) as result:
+        first, *others = result.findings
+        assert (first.rule.code, first.severity) == ("base-url-elsewhere", "error")
+        assert "none of 4 listed URLs" in first.examples[0].detail
+        assert first.examples[0].detail.endswith(f"fits {base}")
+        assert {each.cause for each in others} <= {"base-url-elsewhere"}
+        tally = known(result.facts.pages)
+        assert (tally.judged, tally.not_judged) == (0, {"elsewhere": 4})
+        assert "have an error or a warning" not in result.format("text")
+        passed = {each.code for each in result.facts.passed}
+        assert not [code for code in passed if code.startswith("page-")]
+    for words in (["--ignore", "base-url-elsewhere"], ["--select", "page-missing"]):
+        done = run("audit", str(folder), "--base-url", wrong, "--fail-on=never", *words)
+        assert done.returncode == 3
+
+
+def test_robots_txt_of_another_host_than_the_base_url_is_that_error(
+    tmp_path: Path,
+) -> None:
+    """The sitemap is not read, because its URL is not one of the folder."""
+    folder = build(tmp_path, **{"index.html": page(), "a/index.html": page()})
+    (folder / "s.xml").write_bytes(urlset("https://docs.example/a/"))
+    (folder / "robots.txt").write_text("Sitemap: https://docs.example/s.xml")
+    with audit_sync(folder, base_url="http://docs.example") as result:
+        (first,) = (each for each in result.findings if not each.cause)
+        assert first.rule.code == "base-url-elsewhere"
+        assert first.examples[0].detail.endswith("fits https://docs.example/")
+
+
+def test_listed_pages_of_another_host_do_not_pass_with_the_folder(
+    tmp_path: Path,
+) -> None:
+    """They are not judged, while the pages of the folder are, however few they are."""
+    urls = ["https://docs.example/", "https://docs.example/lost"]
+    urls += [f"https://blog.example/{number}" for number in range(8)]
+    with audit_sync(build_pages(tmp_path, urls, "index.html")) as result:
+        tally = known(result.facts.pages)
+        assert (tally.judged, tally.not_judged) == (2, {"elsewhere": 8})
+        assert counts(result)["page-missing"] == ("error", 1)
+        assert "base-url-elsewhere" not in counts(result)
+
+
 def test_a_folder_of_sitemaps_is_no_built_site(tmp_path: Path) -> None:
     """Sitemaps beside a page that shows them to people are no site without its pages."""
     urls = [f"https://shop.example/p/{number}" for number in range(9)]

@@ -670,7 +670,7 @@ def test_a_base_url_of_localhost_is_one_finding(tmp_path: Path) -> None:
     with audit_sync(tmp_path, base_url=HOST, pages="all") as result:
         causes = {each.rule.code: each.cause for each in result.findings}
         first = result.findings[0].rule.code
-    below = {"out-of-scope", "other-site", "host-other", "page-unlisted"}
+    below = {"out-of-scope", "other-site", "host-other"}
     assert first == "host-not-public"
     assert {code for code, cause in causes.items() if cause == first} == below
 

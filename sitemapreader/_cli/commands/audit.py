@@ -303,7 +303,9 @@ class _AuditCommand:
         if not result.facts.urls:
             return NO_URL
         is_broken = any(each.is_error for each in result.facts.not_run)
-        if result.facts.complete and not is_broken:
+        tallies = (result.facts.pages, result.facts.old_pages)
+        is_judged = all(each.judged or not each.listed for each in tallies if each)
+        if result.facts.complete and is_judged and not is_broken:
             return ALL_READ
         return PARTIAL
 

@@ -242,7 +242,7 @@ ORDER BY p.loc, list
 
 -- tally: pages that were wanted, reached in time, visited, and judged, and why not; {0} is which
 SELECT count(*), count(*) FILTER (not_judged IS DISTINCT FROM 'time'),
-       count(*) FILTER (not_judged IS NULL OR not_judged NOT IN ('time', 'robots') OR statuses <> ''),
+       count(*) FILTER (not_judged IS NULL OR not_judged NOT IN ('time', 'robots', 'elsewhere') OR statuses <> ''),
        count(*) FILTER (not_judged IS NULL), (
     SELECT map(list(reason), list(number)) FROM (
         SELECT not_judged AS reason, count(*) AS number FROM page

@@ -2,6 +2,7 @@
 -- severity: error
 -- unit: sitemaps
 -- needs: robots, site
+-- cause: base-url-elsewhere
 -- detects: A document that robots.txt names could not be read, and the site did not refuse our
 --   requests.
 -- meaning: Search engines follow this line at each visit, and find nothing.

@@ -1,7 +1,7 @@
 -- title: URLs of another host
 -- severity: warning
 -- unit: URLs
--- cause: host-not-public
+-- cause: base-url-elsewhere, host-not-public
 -- detects: The host of the URL is not the sitemap's (with or without www.), and its own
 --   robots.txt does not name the sitemap.
 -- meaning: Search engines ignore such URLs without a proof of ownership.

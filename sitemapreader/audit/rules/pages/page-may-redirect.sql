@@ -1,7 +1,7 @@
 -- title: Listed pages that most servers redirect
 -- severity: info
 -- unit: pages
--- needs: folder
+-- needs: folder, pages
 -- detects: The URL has no slash at its end, and its file in the built folder is the index of a
 --   folder: /about, and about/index.html. Left out are hosts that are known to respond without a
 --   redirect (vercel.app, or a line of `_redirects` with 200); for hosts that are known to redirect

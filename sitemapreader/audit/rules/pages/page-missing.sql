@@ -1,7 +1,7 @@
 -- title: Listed pages without a file
 -- severity: error
 -- unit: pages
--- needs: folder
+-- needs: folder, pages
 -- detects: The built folder has no file for the URL, or the URL is not below the base URL of the
 --   folder. A warning where .htaccess, web.config, _worker.js or staticwebapp.config.json may serve
 --   it.

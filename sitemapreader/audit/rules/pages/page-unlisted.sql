@@ -1,7 +1,7 @@
 -- title: Pages that no sitemap lists
 -- severity: warning
 -- unit: unlisted pages
--- needs: folder, complete
+-- needs: folder, pages, complete
 -- cause: host-not-public, host-other
 -- detects: The built folder has a page that may be indexed, and no sitemap lists it. Left out are
 --   error pages, search.html, indexes of words, numbered parts of lists (/page/2/, /2026/11/),
