@@ -307,20 +307,30 @@ class RuleRunner:
     ) -> FaultyPages | None:
         """Return how many pages have an error or a warning, and the rate of all pages.
 
-        `None` if no page of the unit was judged.
+        `None` if no page of the unit was judged, or no rule ran that could say so.
         """
         (judged,) = [
             count
             for name, count in self._database.ask(_QUERIES["looked_at"])
             if name == unit
         ]
-        if not judged:
+        found = {each.rule.code: each for each in findings}
+        severities = {
+            rule.code: self._plan.severities.get(rule.code) or rule.severity
+            for rule in self.passed
+            if rule.unit == unit
+        }
+        severities |= {
+            code: each.severity
+            for code, each in found.items()
+            if each.rule.unit == unit
+        }
+        grave = {
+            code for code, severity in severities.items() if severity != SEVERITIES[-1]
+        }
+        if not judged or not grave:
             return None
-        codes = [
-            each.rule.code
-            for each in findings
-            if each.rule.unit == unit and each.severity != SEVERITIES[-1]
-        ]
+        codes = sorted(grave & found.keys())
         if not codes:
             return FaultyPages(count=0, of=judged)
         query = f"SELECT count(*) FROM ({self._hits_of(codes)})"

@@ -211,7 +211,7 @@ class PageTally:
         bound: largest share that a fault may have which the sample does not have.
         population: number of pages that `bound` is of.
         sample: the judged pages, if not all were, and they are at most 5,000.
-        faulty: the pages with an error or a warning.
+        faulty: the pages with an error or a warning; `None` if no rule ran that could say so.
     """
 
     listed: int

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader.audit import AuditOptions, Trend, audit_sync, compare_audits
+from sitemapreader import Severity
+from sitemapreader.audit import (
+    AuditOptions,
+    RuleSettings,
+    Trend,
+    audit_sync,
+    compare_audits,
+)
 from tests.audit.page_audits import WORDS, build, list_pages, page
 from tests.support.commands import run
 from tests.support.there import known
@@ -87,6 +94,28 @@ def test_a_page_of_sarif_has_a_fingerprint_of_its_own(tmp_path: Path) -> None:
     assert len(before) == len(GONE)
     assert len(after - before) == 1
     assert before < after
+
+
+@pytest.mark.parametrize(
+    ("select", "severities", "said"),
+    [
+        (["page-noindex"], {}, True),
+        (["page-missing"], {}, True),
+        (["url-*", "was-*"], {}, False),
+        (["page-noindex"], {"page-noindex": Severity.INFO}, False),
+        (["page-missing"], {"page-missing": Severity.INFO}, False),
+    ],
+)
+def test_pages_are_called_fine_only_by_rules_that_ran(
+    select: list[str], severities: dict[str, Severity], said: bool, tmp_path: Path
+) -> None:
+    """Without an error or a warning among the rules that ran, no report counts faulty pages."""
+    site = build_site(tmp_path, lost=["lost"], listed=["lost", *FINE])
+    rules = RuleSettings(severities=severities)
+    with audit_sync(site, base_url=BASE, select=select, rules=rules) as result:
+        assert (known(result.facts.pages).faulty is not None) is said
+        for name in ("text", "markdown", "html"):
+            assert ("have an error or a warning" in result.format(name)) is said
 
 
 @pytest.mark.parametrize("pages", [None, 40])
