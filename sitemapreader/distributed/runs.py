@@ -75,6 +75,7 @@ class Totals:
         gone: how many missing URLs are known to be gone, since this run.
         statuses: how many hosts ended in each way.
         reasons: how many were not read completely for each reason.
+        skipped: how many this run did not read, because they were not due.
         put_off: how many are not due again yet, because they failed, have no sitemap or asked for
             it; `retry=True` reads them, too.
     """
@@ -92,6 +93,7 @@ class Totals:
     gone: int = 0
     statuses: Counter[str] = attrs.field(factory=Counter)
     reasons: Counter[str] = attrs.field(factory=Counter)
+    skipped: int = 0
     put_off: int = 0
 
     @property
@@ -115,8 +117,7 @@ class Totals:
 def _add_up(rows: pa.Table) -> dict[str, Any]:
     """Return the sums of `Totals` over the rows of a partition."""
     read_rows = rows.filter(rows["read"])
-    now = datetime.now(UTC)
-    due_dates = filter(None, rows["not_before"].to_pylist())
+    unread_rows = rows.filter(pc.invert(rows["read"]))
     return {
         "committed": 1,
         "hosts": len(rows),
@@ -125,12 +126,18 @@ def _add_up(rows: pa.Table) -> dict[str, Any]:
         "gone": _add_up_column(read_rows["gone"]),
         "statuses": Counter(rows["status"].to_pylist()),
         "reasons": Counter(filter(None, rows["reason"].to_pylist())),
-        "put_off": sum(due_date > now for due_date in due_dates),
+        "skipped": _count_put_off(unread_rows),
+        "put_off": _count_put_off(rows),
     }
 
 
 def _add_up_column(values: pa.ChunkedArray) -> int:
     return pc.sum(values).as_py() or 0
+
+
+def _count_put_off(rows: pa.Table) -> int:
+    """Return how many hosts are not due yet."""
+    return _add_up_column(pc.greater(rows["not_before"], datetime.now(UTC)))
 
 
 @attrs.frozen(kw_only=True)

@@ -126,7 +126,8 @@ def test_the_next_run_follows_one_that_is_finished(tmp_path: Path) -> None:
         400,
         {"complete": 4, "none": 4},
     )
-    assert (totals.reasons, totals.put_off) == ({"no-sitemap": 4}, 4)
+    assert totals.reasons == {"no-sitemap": 4}
+    assert (totals.skipped, totals.put_off) == (0, 4)  # all were read now
     assert (totals.unlisted, totals.finished) == (12, True)
     assert finish(output, first) == totals == status(output)
     second = begin_run(output, retry=True)
@@ -315,6 +316,8 @@ def test_a_partition_goes_on_where_the_run_before_ended(tmp_path: Path) -> None:
         memories.append(partitions.run_partition(output, run.folder, 0).memory)
         read = {row["site"]: row["read"] for row in iterate_statuses(output)}
         assert read == {"http://127.0.0.1/": True, "b.example": False}
+        totals = status(output)
+        assert (totals.skipped, totals.put_off) == (1, 1)
     assert memories[0].startswith("the earlier state cannot be used: it is damaged")
     assert memories[1:] == ["kept", "none"]
 

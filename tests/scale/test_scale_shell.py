@@ -115,6 +115,7 @@ def test_the_summary_says_why_hosts_were_not_read() -> None:
     state = "8 of 8 partitions, not finished: run the same command again"
     given = {
         "reasons": Counter(reasons | {"no-sitemap": 90}),
+        "skipped": 1,
         "put_off": 99,
         "unlisted": 5,
     }
@@ -126,9 +127,10 @@ def test_the_summary_says_why_hosts_were_not_read() -> None:
         f"not read: 4 tls: {IssueCode.TLS.meaning}",
         "not read: 3 killed its process",
         "not read for other reasons: `scale status --failed` lists the hosts",
+        "skipped 1 host, because they were not due: --retry reads these, too",
         (
-            "skipped 99 hosts that failed or have no sitemap, because they are not due yet: "
-            "--retry reads them now"
+            "not due at the next run: 99 hosts that failed or have no sitemap: "
+            "`scale status --failed` names the dates"
         ),
     ]
     assert len([*describe_totals(make_totals(8))]) == 1
@@ -144,7 +146,7 @@ def test_the_summary_says_why_hosts_were_not_read() -> None:
         == 11
     )
     *_, last = describe_totals(make_totals(2, failures=failures | {5: "killed"}))
-    assert last == "and 1 more partitions"
+    assert last == "and 1 more partition"
 
 
 def test_a_run_without_a_complete_partition_says_of_how_many(tmp_path: Path) -> None:

@@ -222,15 +222,21 @@ def describe_totals(totals: Totals) -> Iterator[str]:
         yield f"not read: {number:,} {reason}{_explain_run(reason)}"
     if len(reasons) > _MAX_SAID:
         yield "not read for other reasons: `scale status --failed` lists the hosts"
+    if totals.skipped:
+        yield (
+            f"skipped {totals.skipped:,} {inflect(totals.skipped, 'hosts')}, because they were "
+            "not due: --retry reads these, too"
+        )
     if totals.put_off:
         yield (
-            f"skipped {totals.put_off:,} hosts that failed or have no sitemap, because they are "
-            "not due yet: --retry reads them now"
+            f"not due at the next run: {totals.put_off:,} {inflect(totals.put_off, 'hosts')} that "
+            "failed or have no sitemap: `scale status --failed` names the dates"
         )
     for partition, reason in sorted(totals.failures.items())[:_MAX_SAID]:
         yield f"partition {partition} could not be committed: {reason}"
     if len(totals.failures) > _MAX_SAID:
-        yield f"and {len(totals.failures) - _MAX_SAID} more partitions"
+        unnamed = len(totals.failures) - _MAX_SAID
+        yield f"and {unnamed} more {inflect(unnamed, 'partitions')}"
 
 
 def _explain_run(reason: str) -> str:
