@@ -284,6 +284,18 @@ def begin_run(
     return load_run(storage, folder)
 
 
+def find_dropped_options(output: str, run: ScaleRun) -> dict[str, Any]:
+    """Return the options of fetching that only the run before had, and their values there."""
+    if run.previous is None:
+        return {}
+    before = _find_run(Storage(output), run.previous)
+    if before is None:
+        return {}
+    present = run.options.to_json()["fetch"]
+    former = before.options.to_json()["fetch"]
+    return {name: value for name, value in former.items() if name not in present}
+
+
 def find_last(storage: Storage) -> ScaleRun | None:
     """Return the last run that has begun; `None` if there is none."""
     numbers = sorted(int(name) for name in storage.list("runs") if name.isdecimal())

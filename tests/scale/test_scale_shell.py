@@ -12,10 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sitemapreader import FetchOptions
 from sitemapreader._cli.commands.scale import describe_progress, describe_totals
 from sitemapreader._cli.parser import CLOSED_PIPE, PARTIAL
 from sitemapreader._types.issues import IssueCode
-from sitemapreader.distributed import Totals, begin_run, find_missing, run_partition
+from sitemapreader.distributed import (
+    ScaleOptions,
+    Totals,
+    begin_run,
+    find_missing,
+    finish,
+    run_partition,
+)
 from sitemapreader.distributed.planning import load_run
 from sitemapreader.distributed.storage import Storage
 from tests.scale import scale_web
@@ -167,6 +175,38 @@ def test_a_reader_that_leaves_ends_the_status_in_silence(tmp_path: Path) -> None
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (CLOSED_PIPE, b"")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            [],
+            (
+                "runs/0001 had --timeout 5.0, --allow-network 10.0.0.0/8, "
+                "--allow-network fd00::/8, and this run has not"
+            ),
+        ),
+        (["-m", "9", "--allow-network", "10.0.0.0/8", "--allow-port", "1"], None),
+    ],
+)
+def test_options_that_only_the_run_before_had_are_named(
+    tmp_path: Path, words: list[str], said: str | None
+) -> None:
+    """Options are not remembered, and a run without them may read much less."""
+    networks = ("10.0.0.0/8", "fd00::/8")
+    fetch = FetchOptions(
+        allow_networks=networks, headers_seconds=5.0, total_seconds=5.0
+    )
+    options = ScaleOptions(fetch=fetch)
+    begun = begin_run(str(tmp_path), ["http://127.0.0.1/"], options)
+    run_partition(str(tmp_path), begun.folder, 0)
+    finish(str(tmp_path), begun)
+    told = run("scale", "-o", str(tmp_path), "--shard", "1/1", *words).stderr
+    if said is None:
+        assert "options are not remembered" not in told
+    else:
+        assert said in told
 
 
 def test_nothing_begins_without_its_scheduler(hosts: Path, tmp_path: Path) -> None:

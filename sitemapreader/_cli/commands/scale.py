@@ -30,7 +30,7 @@ from sitemapreader._many.sources import STANDARD_INPUT
 from sitemapreader._types.issues import IssueCode, excerpt
 from sitemapreader._types.options import MAX_URL_CHARS
 from sitemapreader._types.outcomes import inflect
-from sitemapreader.distributed import cluster
+from sitemapreader.distributed import cluster, planning
 
 if TYPE_CHECKING:
     import argparse
@@ -144,7 +144,22 @@ def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
             f"continuing {run.folder} with its options: {missing} of {run.partitions} "
             "partitions are missing"
         )
+    elif dropped := _name_dropped_options(output, run):
+        console.print_line(
+            f"{run.previous} had {', '.join(dropped)}, and this run has not: options are not "
+            "remembered, so repeat what it needs"
+        )
     return run
+
+
+def _name_dropped_options(output: str, run: ScaleRun) -> list[str]:
+    """Return the options that only the run before had, as words of this command."""
+    words = []
+    for name, value in planning.find_dropped_options(output, run).items():
+        values = value if isinstance(value, (list, tuple)) else [value]
+        words += [name_options(f"`{name}={each}`") for each in values]
+    # one option may set several limits
+    return [word for word in dict.fromkeys(words) if word.startswith("--")]
 
 
 def _show_status(arguments: argparse.Namespace) -> int:
