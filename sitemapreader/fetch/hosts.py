@@ -263,6 +263,8 @@ class HostThrottle(dict[str, Host]):
 PAUSE_CODES = frozenset({IssueCode.HOST_REFUSES, IssueCode.HOST_DOWN})
 """Codes of a request that was not sent, because its host is paused. They are also the reasons of
 the sitemaps that are left when the host is given up."""
+UNSENT_CODES = PAUSE_CODES | {IssueCode.BLOCKED_ADDRESS, IssueCode.BLOCKED_PORT}
+"""Codes of a request that was not sent; after a redirect, the one that led there was."""
 
 _REFUSING_STATUSES = LOGIN_STATUSES | {403, 429}
 _VERDICTS = {

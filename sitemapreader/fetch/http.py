@@ -34,7 +34,7 @@ from sitemapreader._types.options import (
 )
 from sitemapreader._types.urls import host_of
 from sitemapreader.fetch.client import Client, MakesClients, Trust
-from sitemapreader.fetch.hosts import PAUSE_CODES, HostThrottle, Slot
+from sitemapreader.fetch.hosts import PAUSE_CODES, UNSENT_CODES, HostThrottle, Slot
 from sitemapreader.fetch.proxies import Proxies
 from sitemapreader.fetch.refusals import make_refusal
 from sitemapreader.fetch.responses import DeadlineClock, HttpResponse, may_pass
@@ -326,8 +326,9 @@ class Exchange:
                 response = await self._fetch()
             except FetchError as error:
                 error.tries = attempts
-                if error.code in PAUSE_CODES:  # no request was sent
+                if error.code in UNSENT_CODES and not error.redirects:
                     error.tries = attempts - 1
+                if error.code in PAUSE_CODES:
                     error.http_status = status
                 if not may_pass(error):
                     raise

@@ -348,6 +348,22 @@ async def test_urls_that_are_not_requested(
     assert set("\r\n\x00\x7f\x9b\u202e\u2066\udcff").isdisjoint(str(caught.value))
 
 
+async def test_requests_that_were_not_sent_do_not_count() -> None:
+    """A blocked port has no request; a redirect to one has the request for the redirect."""
+    blocked = "http://127.0.0.1:22/"
+    async with FaultServer() as server, HttpFetcher() as fetcher:
+        redirect = server.url(f"to?url={blocked}")
+        fetcher.trust(redirect)
+        tries = []
+        for url in (blocked, redirect):
+            with pytest.raises(FetchError) as caught:
+                async with fetcher.open(url):
+                    pass
+            assert caught.value.code is IssueCode.BLOCKED_PORT
+            tries.append(caught.value.tries)
+        assert (tries, len(server.requests)) == ([0, 1], 1)
+
+
 async def test_a_private_address_by_leave() -> None:
     """A named start and `allow_networks` open what is refused otherwise."""
     async with FaultServer() as server:

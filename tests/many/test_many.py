@@ -331,6 +331,9 @@ async def test_sites_are_strangers_unless_they_are_trusted() -> None:
     reasons = {outcome.site: outcome.reason for outcome in run.outcomes}
     assert reasons["http://127.0.0.1:9/"] == "blocked-port"
     assert reasons["http://127.0.0.1:10/"] == "connect"
+    requests = {outcome.site: outcome.requests for outcome in run.outcomes}
+    assert requests["http://127.0.0.1:9/"] == 0
+    assert requests["http://127.0.0.1:10/"] > 0
 
 
 @for_each(
