@@ -8,6 +8,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -178,6 +179,14 @@ def test_pages_that_are_made_of_the_code(name: str, *, regenerate: bool) -> None
     if regenerate:
         path.write_text(MADE[name](), "utf-8")
     assert path.read_text("utf-8") == MADE[name]()
+
+
+@each_page
+def test_no_passage_stands_twice(page: Path) -> None:
+    """A heading, or a paragraph of several lines, is on its page once."""
+    parts = re.split(r"\n\s*\n", page.read_text("utf-8"))
+    long = [each for each in parts if each.startswith("## ") or each.count("\n") > 1]
+    assert not [each for each, count in Counter(long).items() if count > 1]
 
 
 def test_what_is_made_has_everything() -> None:
