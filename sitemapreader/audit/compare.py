@@ -94,9 +94,10 @@ def compare_audits(
     Raises:
         ValueError: a file is no such report.
     """
-    what = "not the JSON report of an audit"
     advice = "write one with `audit -o report.json`"
-    old, new = (read_json(path, what, advice, _read_report) for path in (before, after))
+    old, new = (
+        read_json(path, "findings", advice, _read_report) for path in (before, after)
+    )
     found = [
         _compare_findings(code, old, new)
         for code in sorted(old.found.keys() | new.found)

@@ -27,23 +27,29 @@ class AuditInputError(ValueError):
     """A wrong or unreadable input of an audit; the message names the remedy."""
 
 
+_FILES = {"findings": "the JSON report of an audit", "hits": "a baseline"}
+"""Key of a file that this package writes -> the noun of that file."""
+
+
 def read_json(
     path: str | os.PathLike[str],
-    what: str,
+    key: str,
     advice: str,
     parse: Callable[[Any], T],
     schema: int = SCHEMA,
 ) -> T:
     """Parse a file of ours with `parse`; raise AuditInputError for other files.
 
-    `what` says of another file what it is not, and `advice` how to write one.
+    `key` tells the kinds of files apart, and `advice` says how to write the wanted one.
     """
+    wanted = _FILES[key]
     try:
         content = json.loads(Path(path).read_text("utf-8"))
         json.dumps(
             content, ensure_ascii=False
         ).encode()  # no lone surrogates, as DuckDB has none
-        if content["schema"] == schema:
+        (found,) = (noun for each, noun in _FILES.items() if each in content)
+        if found == wanted and content["schema"] == schema:
             return parse(content)
     except OSError as error:
         raise AuditInputError(f"{path} cannot be read: {error.strerror}") from None
@@ -55,7 +61,9 @@ def read_json(
         TypeError,
         ValueError,
     ):
-        raise AuditInputError(f"{path} is {what}: {advice}") from None
+        raise AuditInputError(f"{path} is not {wanted}: {advice}") from None
+    if found != wanted:
+        raise AuditInputError(f"{path} must be {wanted}, got {found}: {advice}")
     raise AuditInputError(f"{path} was written by another version: {advice}")
 
 

@@ -93,7 +93,7 @@ def read_baseline(path: str | os.PathLike[str]) -> list[KnownHit]:
     """Return the known hits of a baseline; raise AuditInputError for other files."""
     advice = "write a new one with `write_baseline`"
     try:
-        return read_json(path, "not a baseline", advice, _list_hits, BASELINE_SCHEMA)
+        return read_json(path, "hits", advice, _list_hits, BASELINE_SCHEMA)
     except AuditInputError as error:
         raise AuditInputError(f"`baseline`: {error}") from None
 

@@ -90,6 +90,25 @@ def test_a_baseline_that_is_written_makes_no_failure(
     assert run(*words[:4], "--write-baseline", str(tmp_path / "c.json")).returncode == 3
 
 
+def test_a_report_and_a_baseline_are_told_apart(folder: Path, tmp_path: Path) -> None:
+    """Each is named where the other is wanted, and so is the way to write that."""
+    words = ("audit", str(folder), "--select", "urls")
+    files = ("-o", "r.json", "--write-baseline", "b.json")
+    run(*words, *files, cwd=str(tmp_path))
+    done = run("compare", "b.json", "r.json", cwd=str(tmp_path))
+    assert done.returncode == 2
+    assert (
+        "b.json must be the JSON report of an audit, got a baseline: write"
+        in done.stderr
+    )
+    done = run(*words, "--baseline", "r.json", cwd=str(tmp_path))
+    assert done.returncode == 2
+    assert (
+        "r.json must be a baseline, got the JSON report of an audit: write"
+        in done.stderr
+    )
+
+
 def test_what_was_not_run_takes_one_line(folder: Path) -> None:
     """A build that is well says in one line what was not run, in the words of the shell."""
     (folder / "s.xml").write_bytes(urlset(page("/c")))
@@ -101,9 +120,7 @@ def test_what_was_not_run_takes_one_line(folder: Path) -> None:
     assert (
         "because the folder has files for 0 of 1 URLs: this does not look like" in last
     )
-    assert (
-        "; 7 because there are no old URLs: pass the old sitemap with --was; " in last
-    )
+    assert " because there are no old URLs: pass the old sitemap with --was; " in last
     assert len(done.stdout.splitlines()) == 4
 
 
