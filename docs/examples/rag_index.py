@@ -27,18 +27,20 @@ MAX_BYTES = 10_000_000
 CHUNK_CHARS = 1_500
 WORKERS = 4
 CONTROLS = 3
+PATIENCE = 7  # runs until a text that several pages have in common is stored
 UNCHANGED = """
-    SELECT DISTINCT url FROM chunk WHERE url NOT IN (SELECT url FROM waiting) LIMIT ?
+    SELECT DISTINCT url FROM chunk WHERE url NOT IN (SELECT url FROM to_visit) LIMIT ?
 """
 
 
 def open_index(path):
-    """Open the index: chunks of texts, and URLs that wait for a visit."""
+    """Open the index: chunks of texts, URLs to visit, and texts that several pages share."""
     index = sqlite3.connect(path)
     index.execute(
         "CREATE VIRTUAL TABLE IF NOT EXISTS chunk USING fts5(url UNINDEXED, text)"
     )
-    index.execute("CREATE TABLE IF NOT EXISTS waiting (url TEXT PRIMARY KEY)")
+    index.execute("CREATE TABLE IF NOT EXISTS to_visit (url TEXT PRIMARY KEY)")
+    index.execute("CREATE TABLE IF NOT EXISTS shared (text TEXT PRIMARY KEY, runs INT)")
     return index
 
 
@@ -58,7 +60,7 @@ def store(index, url, text):
         index.execute("DELETE FROM chunk WHERE url = ?", (url,))
         rows = [(url, chunk) for chunk in split(text or "")]
         index.executemany("INSERT INTO chunk VALUES (?, ?)", rows)
-        index.execute("DELETE FROM waiting WHERE url = ?", (url,))
+        index.execute("DELETE FROM to_visit WHERE url = ?", (url,))
 
 
 def ask(index, question, count=5):
@@ -73,13 +75,25 @@ def find_notices(index, texts, controls):
 
     Several pages have such a text in common, or an unchanged page has it all at once.
     """
-    seen = Counter(text for url, text in texts.items() if url not in controls)
-    notices = {None} | {text for text in seen if seen[text] > 1}
+    changed = set()
     for url in controls:
         stored = index.execute("SELECT text FROM chunk WHERE url = ?", (url,))
         if split(texts[url] or "") != [text for (text,) in stored]:
-            notices.add(texts[url])
-    return notices
+            changed.add(texts[url])
+    seen = Counter(text for url, text in texts.items() if url not in controls)
+    several = [text for text in seen if text and seen[text] > 1]
+    is_usual = bool(controls) and not changed
+    return {None} | changed | count_shared(index, several, is_usual)
+
+
+def count_shared(index, texts, is_usual):
+    """Count the runs in which pages share a text; return the texts that are too new."""
+    known = dict(index.execute("SELECT text, runs FROM shared"))
+    runs = {text: known.get(text, 0) + is_usual for text in texts}
+    with index:
+        index.execute("DELETE FROM shared")
+        index.executemany("INSERT INTO shared VALUES (?, ?)", runs.items())
+    return {text for text in texts if runs[text] < PATIENCE}
 
 
 async def read_text(fetcher, robots, url):
@@ -120,12 +134,15 @@ async def read_changes(index, fetcher, entries):
     async for batch in entries.batches():
         with index:
             rows = [(entry.loc,) for entry in batch]
-            index.executemany("INSERT OR IGNORE INTO waiting VALUES (?)", rows)
-    waiting = [url for (url,) in index.execute("SELECT url FROM waiting")]
+            index.executemany("INSERT OR IGNORE INTO to_visit VALUES (?)", rows)
+    to_visit = [url for (url,) in index.execute("SELECT url FROM to_visit")]
     controls = [url for (url,) in index.execute(UNCHANGED, (CONTROLS,))]
-    texts = await read_texts(fetcher, [*waiting, *controls])
+    texts = await read_texts(fetcher, [*to_visit, *controls])
     notices = find_notices(index, texts, controls)
-    for url in waiting:
+    same = sorted(url for url in to_visit if texts[url] and texts[url] in notices)
+    if same:
+        print("not stored, because other pages say the same:", len(same), same[:3])
+    for url in to_visit:
         if texts[url] not in notices:
             store(index, url, texts[url])
     async for page in entries.gone():

@@ -123,6 +123,36 @@ def test_rag_index(site: tuple[dict[str, Any], str], tmp_path: Path) -> None:
     assert "stay where they are" in text
 
 
+def test_rag_index_of_pages_that_are_alike(
+    site: tuple[dict[str, Any], str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Their URLs are printed; they are stored after a week in which the others were as usual."""
+    pages, base = site
+    path = tmp_path / "index.db"
+    program = runpy.run_path(str(FOLDER / "rag_index.py"))
+    usual = pages[f"/{PAGES[2]}"]
+
+    def update() -> tuple[str, int]:
+        """Run the program; return what it prints, and how many pages are stored."""
+        asyncio.run(program["update"](base, path))
+        count = "SELECT count(DISTINCT url) FROM chunk"
+        with closing(program["open_index"](path)) as index:
+            return capsys.readouterr().out, index.execute(count).fetchone()[0]
+
+    pages.update({f"/{name}": make_page("birds", "nest here") for name in PAGES[:2]})
+    alike = sorted(f"{base}/{name}" for name in PAGES[:2])
+    said = f"not stored, because other pages say the same: 2 {alike}\n"
+    assert update() == (said, 1)
+    pages[f"/{PAGES[2]}"] = make_page("site", "is closed for a day")
+    assert update() == (said, 1)
+    pages[f"/{PAGES[2]}"] = usual
+    for _ in range(program["PATIENCE"] - 1):
+        assert update() == (said, 1)
+    assert update() == ("", 3)
+
+
 def test_telemetry(site: tuple[dict[str, Any], str], tmp_path: Path) -> None:
     """Each request is a span below the span of the walk, which knows how it ended."""
     printed = run_example("telemetry", tmp_path, site[1])

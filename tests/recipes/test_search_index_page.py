@@ -32,13 +32,17 @@ class Site:
         versions: page -> number of its text.
         listed: pages that the sitemap lists.
         trouble: what each page answers instead: a status with a text.
+        same: pages that have one text in common.
     """
 
     versions: dict[str, int]
     listed: set[str]
     trouble: tuple[int, str] | None = None
+    same: set[str] = attrs.field(factory=set)
 
     def write(self, name: str) -> str:
+        if name in self.same:
+            return "These birds are alike: each nests in reeds, and nobody tells them apart."
         number = self.versions[name]
         return f"The {name} is bird number {number}: it nests in reeds, and {number} eggs hatch."
 
@@ -53,7 +57,11 @@ class Site:
         if name == "robots.txt" or (self.trouble is None and name not in self.versions):
             return web.Response(status=404)
         status, text = self.trouble or (200, self.write(name))
-        title = "Maintenance" if self.trouble else name
+        title = name
+        if self.trouble:
+            title = "Maintenance"
+        elif name in self.same:
+            title = "Birds"
         head = f"<html><head><title>{title}</title></head>"
         body = f"{head}<body><nav>Home</nav><article><h1>{title}</h1><p>{text}</p></article></body>"
         return web.Response(
@@ -127,3 +135,32 @@ async def test_the_index_follows_the_days_of_a_site(
             assert await live() == site.versions.keys()
         assert f"{base}/finch" not in page["index"]
         assert f"{base}/egret" in page["index"]  # not listed, and alive
+
+
+@pytest.mark.usefixtures("short_waits")
+async def test_pages_that_are_alike_are_stored_at_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The program prints their URLs; a day of maintenance is no day as usual."""
+    pytest.importorskip("trafilatura", reason="no trafilatura: pip install trafilatura")
+    monkeypatch.chdir(tmp_path)
+    clock = SetClock(monkeypatch)
+    names = ["avocet", "bittern", "crane"]
+    site = Site(dict.fromkeys(names, 1), set(names), same={"bittern", "crane"})
+    async with listen(site.answer) as base:
+        page = load_page(base)
+
+        async def pass_day(trouble: tuple[int, str] | None = None) -> int:
+            site.trouble = trouble
+            clock.now += DAY
+            await asyncio.to_thread(lambda: asyncio.run(page["update"](f"{base}/")))
+            return len(page["index"])
+
+        assert await pass_day() == 1
+        printed = capsys.readouterr().out
+        assert printed.startswith("not stored, because other pages say the same: 2 ")
+        assert f"{base}/bittern" in printed
+        assert await pass_day((200, SOON)) == 1
+        stored = [await pass_day() for _ in range(page["PATIENCE"])]
+        assert stored == [1] * (page["PATIENCE"] - 1) + [3]
+        assert not page["to_visit"]
