@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -74,11 +75,16 @@ class _Report:
 
 @attrs.frozen
 class _Change:
-    """The URLs that only one of two audits hits, and how many hits both have."""
+    """The URLs that only one of two audits hits, and how many hits both have.
+
+    `only_before` and `only_after` are of pages that the other audit has not judged.
+    """
 
     new: list[str]
     mended: list[str]
     still: int
+    only_before: list[str] = attrs.field(factory=list)
+    only_after: list[str] = attrs.field(factory=list)
 
 
 def compare_audits(
@@ -197,6 +203,8 @@ def _compare_findings(code: str, old: _Report, new: _Report) -> Difference:
         new=pages.new if pages else None,
         mended=pages.mended if pages else None,
         still=pages.still if pages else None,
+        only_before=pages.only_before if pages else None,
+        only_after=pages.only_after if pages else None,
     )
 
 
@@ -228,9 +236,15 @@ def _compare_urls(
         common = set.intersection(*samples)
         if not common:
             return None
-        was = was & common
-        now = now & common
-    return _Change(sorted(now - was), sorted(was - now), len(was & now))
+    else:
+        common = was | now
+    return _Change(
+        new=sorted(now & common - was),
+        mended=sorted(was & common - now),
+        still=len(was & now),
+        only_before=sorted(was - common),
+        only_after=sorted(now - common),
+    )
 
 
 def format_differences(name: str, differences: Iterable[Difference]) -> str:
@@ -252,12 +266,14 @@ def format_differences(name: str, differences: Iterable[Difference]) -> str:
     if name == "markdown":
         head = ["| | | rule | before | after |", "|---|---|---|---|---|"]
         lines = [f"| {a} | {b} | `{c}` | {d} | {e} |" for a, b, c, d, e in cells]
-        lines = [*head, *lines] if lines else ["No findings in either audit."]
+        if not lines:
+            return "No findings in either audit.\n"
+        lines = [f"{_count_trends(differences)}.", "", *head, *lines]
         lines += [
             line
             for each in differences
-            if each.new or each.mended
-            for line in ("", f"## {each.code}", "", *_list_urls(each, "- ", write_code))
+            if (urls := [*_list_urls(each, "- ", write_code)])
+            for line in ("", f"## {each.code}", "", *urls)
         ]
         return "\n".join(lines) + "\n"
     lines = [
@@ -268,7 +284,18 @@ def format_differences(name: str, differences: Iterable[Difference]) -> str:
             *_list_urls(each, " " * 9, show_text),
         )
     ]
-    return "\n".join(lines or ["no findings in either audit"]) + "\n"
+    if not lines:
+        return "no findings in either audit\n"
+    return "\n".join([*lines, "", _count_trends(differences)]) + "\n"
+
+
+def _count_trends(differences: Iterable[Difference]) -> str:
+    """Return the number of findings with each trend, as "1 new, 2 the same"."""
+    counts = Counter(each.trend for each in differences)
+    shown = {each: str(each) for each in Trend} | {Trend.SAME: "the same"}
+    return ", ".join(
+        f"{counts[each]:,} {shown[each]}" for each in Trend if counts[each]
+    )
 
 
 _MAX_SHOWN = 20
@@ -279,12 +306,19 @@ def _list_urls(
     difference: Difference, indent: str, show: Callable[[str], str]
 ) -> Iterator[str]:
     """Yield lines of new and mended URLs, and of how many hits are still there."""
-    named = {"new": difference.new or [], "mended": difference.mended or []}
+    named = {
+        "new": difference.new,
+        "mended": difference.mended,
+        "judged only before": difference.only_before,
+        "judged only after": difference.only_after,
+    }
     for word, urls in named.items():
+        if not urls:
+            continue
         yield from (f"{indent}{word}: {show(url)}" for url in urls[:_MAX_SHOWN])
         if len(urls) > _MAX_SHOWN:
             yield f"{indent}{word}: {len(urls) - _MAX_SHOWN:,} more"
-    if difference.still and (difference.new or difference.mended):
+    if difference.still and any(named.values()):
         yield f"{indent}still: {difference.still:,}"
 
 

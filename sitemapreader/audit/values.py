@@ -28,15 +28,15 @@ def _write_moment(moment: Moment | None) -> str | None:
 
 
 class Trend(StrEnum):
-    """The change of a finding, the worst first."""
+    """The change of a finding, the worst first; what has not changed is last."""
 
     NEW = "new"
     WORSE = "worse"
-    SAME = "same"
     UNKNOWN = "unknown"
     """One of the audits did not run the rule, or only one of them visited all pages."""
     BETTER = "better"
     FIXED = "fixed"
+    SAME = "same"
 
 
 @attrs.define(kw_only=True)
@@ -406,6 +406,7 @@ class Difference:
         new, mended: URLs of hits that only one of the audits has; `None` if a report does not name
             all hits.
         still: number of hits that both have.
+        only_before, only_after: URLs of hits on pages that only this audit of both has judged.
     """
 
     code: str
@@ -416,3 +417,5 @@ class Difference:
     new: list[str] | None = None
     mended: list[str] | None = None
     still: int | None = None
+    only_before: list[str] | None = None
+    only_after: list[str] | None = None

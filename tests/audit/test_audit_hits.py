@@ -118,6 +118,17 @@ def test_pages_are_called_fine_only_by_rules_that_ran(
             assert ("have an error or a warning" in result.format(name)) is said
 
 
+def test_the_hit_of_two_variants_is_the_one_to_remove(tmp_path: Path) -> None:
+    """The URL with parameters is wrong, so `compare` names it as mended, and not the good one."""
+    names = [tmp_path / f"{name}.json" for name in ("before", "after")]
+    for path, listed in zip(names, (["a?utm_source=x", "a"], ["a"]), strict=True):
+        (tmp_path / "s.xml").write_text(list_pages(BASE, *listed))
+        with audit_sync(tmp_path / "s.xml", select=["variant-parameters"]) as result:
+            result.write(path)
+    (change,) = compare_audits(*names)
+    assert change.mended == [f"{BASE}a?utm_source=x"]
+
+
 @pytest.mark.parametrize("pages", [None, 40])
 def test_a_swap_of_pages_is_found(pages: int | None, tmp_path: Path) -> None:
     """Two pages mended and two others broken are worse, of all pages or of the same sample."""

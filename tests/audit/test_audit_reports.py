@@ -177,14 +177,15 @@ TRENDS = """
 new      warning  new                                   0 -> 1
 worse    error    more                                  1 -> 2
 worse    error    rate-rises                          10% -> 40%
-same     error    equal                                 3 -> 3
-same     error    rate-meets                          10% -> 20%
 unknown  error    counted                           1,200 -> 40%
 unknown  error    fresh                           not run -> 1
 unknown  error    gone                                  1 -> not run
 better   error    fewer                                 5 -> 4
 fixed    error    fixed                                 2 -> 0
+same     error    equal                                 3 -> 3
+same     error    rate-meets                          10% -> 20%
 """
+TOTAL = "1 new, 2 worse, 3 unknown, 1 better, 1 fixed, 2 the same"
 
 
 def test_trends(tmp_path: Path) -> None:
@@ -208,17 +209,18 @@ def test_trends(tmp_path: Path) -> None:
     )  # fmt: skip
     words = ("compare", str(before), str(after), "--format")
     said = {form: run(*words, form).stdout for form in ("text", "markdown", "json")}
-    assert said["text"].splitlines() == TRENDS.strip().splitlines()
+    assert said["text"].splitlines() == [*TRENDS.strip().splitlines(), "", TOTAL]
     cells = [re.split(r"\s{2,}| -> ", line) for line in TRENDS.strip().splitlines()]
     rows = said["markdown"].splitlines()
-    assert rows[:2] == ["| | | rule | before | after |", "|---|---|---|---|---|"]
-    assert [row.strip("| ").replace("`", "").split(" | ") for row in rows[2:]] == cells
+    assert rows[:2] == [f"{TOTAL}.", ""]
+    assert rows[2:4] == ["| | | rule | before | after |", "|---|---|---|---|---|"]
+    assert [row.strip("| ").replace("`", "").split(" | ") for row in rows[4:]] == cells
     content = json.loads(said["json"])
     differences = [attrs.asdict(each) for each in compare_audits(before, after)]
     assert content == {"schema": 1, "differences": differences}
     assert content["differences"][2] == {
         "code": "rate-rises", "severity": "error", "trend": "worse", "before": 0.1, "after": 0.4,
-        "new": None, "mended": None, "still": None,
+        "new": None, "mended": None, "still": None, "only_before": None, "only_after": None,
     }  # fmt: skip
 
 
@@ -250,6 +252,34 @@ def test_a_sample_without_a_hit(tmp_path: Path) -> None:
     assert {each.code: each.trend for each in compare_audits(none, gone)} == {
         "few": Trend.UNKNOWN, "other": Trend.NEW
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("is_mended", [True, False])
+def test_a_page_that_only_one_audit_judged_is_named(
+    tmp_path: Path, *, is_mended: bool
+) -> None:
+    """Where a page was not judged, a hit on a page that left the sitemap has its URL."""
+
+    def hits(*urls: str) -> dict[str, Any]:
+        found = [{"url": url, "document": ""} for url in urls]
+        return {"code": "page-canonical", "count": len(urls), "hits": found}
+
+    def judged(*urls: str) -> dict[str, Any]:
+        tally = {"population": 9, "judged": len(urls), "exact": False, "sampled": False}
+        return {"pages": {**tally, "sample": urls}}
+
+    many = report(tmp_path, "many", hits("/a", "/b"), facts=judged("/a", "/b", "/c"))
+    few = report(tmp_path, "few", hits("/b"), facts=judged("/b", "/c"))
+    before, after = (many, few) if is_mended else (few, many)
+    (change,) = compare_audits(before, after)
+    named = (change.new, change.mended, change.still)
+    assert named == ([], [], 1)
+    assert change.trend is (Trend.BETTER if is_mended else Trend.WORSE)
+    word = "before" if is_mended else "after"
+    assert (change.only_before or change.only_after) == ["/a"]
+    for form in ("text", "markdown"):
+        said = run("compare", str(before), str(after), "--format", form).stdout
+        assert f"judged only {word}: /a" in said.replace("`", "")
 
 
 @pytest.mark.parametrize(

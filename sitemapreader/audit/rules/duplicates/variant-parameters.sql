@@ -7,9 +7,9 @@
 -- meaning: These URLs are copies of one page.
 -- advice: List the URL without the parameters.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
-SELECT arg_min(loc, row(extra, place)) AS url,
-       arg_max(loc, row(extra, place)) AS detail,
-       arg_min(document, row(extra, place)) AS document
+SELECT arg_max(loc, row(extra, place)) AS url,
+       arg_min(loc, row(extra, place)) AS detail,
+       arg_max(document, row(extra, place)) AS document
 FROM repeated
 GROUP BY folded
 HAVING min(extra) <> max(extra)
