@@ -72,7 +72,7 @@ class Site:
 def load_page(base: str) -> dict[str, Any]:
     """Return the names of the page's block."""
     (block,) = pages.blocks(package.ROOT / "docs" / "search-indexes.md", "python")
-    code, _, _ = block.code.partition("print(")
+    code, _, _ = block.code.rpartition("print(")
     names: dict[str, Any] = {}
     exec(code.replace(pages.SITE, base), names)  # noqa: S102 (our own page)
     return names
