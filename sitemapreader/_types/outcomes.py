@@ -410,8 +410,8 @@ class SiteOutcome:
         retry_after: the longest wait in seconds that a server requested, if a document was given
             up (Retry-After); counted from that response.
         address: the IP address that sent the first response with a document; "" if it is not known.
-        waiting: in a run with `revisit`, the largest number of changes that wait in one of its
-            sitemaps; see `PlannedDocument`. `Report.waiting` counts other things: missing URLs.
+        news_waiting: in a run with `revisit`, the largest number of changes that wait in one of
+            its sitemaps; see `PlannedDocument`.
         due: the time from which one of its sitemaps may be requested again.
     """
 
@@ -430,7 +430,7 @@ class SiteOutcome:
     crawl_delay: float | None = None
     retry_after: float | None = None
     address: str = ""
-    waiting: float | None = None
+    news_waiting: float | None = None
     due: datetime | None = None
 
 

@@ -174,8 +174,8 @@ class PlannedDocument:
         site: name of its site.
         due: from when it may be asked: nothing is asked twice in ten minutes, and what failed
             rests.
-        waiting: how much news is expected to have waited how long: URLs times hours, weighed by
-            site.
+        news_waiting: how much news is expected to have waited how long: URLs times hours, weighed
+            by site.
         rate: how many URLs an hour it is expected to publish or to drop.
         asked_at: when it last answered.
     """
@@ -183,7 +183,7 @@ class PlannedDocument:
     url: str
     site: str
     due: datetime = attrs.field(converter=as_moment)
-    waiting: float
+    news_waiting: float
     rate: float
     asked_at: datetime = attrs.field(converter=as_moment)
 
@@ -227,7 +227,7 @@ def plan(
         for where, room in ((awaited, quarter), (waiting, number))
         for each in _find_turns(db, now, names, where, limit=room)
     }
-    return sorted([*chosen.values()][:number], key=lambda each: -each.waiting)
+    return sorted([*chosen.values()][:number], key=lambda each: -each.news_waiting)
 
 
 def plan_documents(
@@ -260,12 +260,12 @@ def find_turn(db: sqlite3.Connection, name: str, now: float) -> dict[str, Any]:
     if turns := _find_turns(db, now, [name]):
         return {
             "due": min(t.due for t in turns),
-            "waiting": max(t.waiting for t in turns),
+            "news_waiting": max(t.news_waiting for t in turns),
         }
     sql = f"SELECT ended + rest FROM site WHERE name = :name AND {_IS_RESTING}"
     values = {"name": name, "now": now, "far": now + _LONGEST_RETRY_AFTER}
     (due,) = db.execute(sql, values).fetchone() or (now,)
-    return {"due": as_moment(due), "waiting": 0.0}
+    return {"due": as_moment(due), "news_waiting": 0.0}
 
 
 def find_due(

@@ -255,7 +255,7 @@ def make_row(outcome: Row, previous: Row | None, partition: int, now: datetime) 
         previous = {"failures": 0, "last_ok": None}
     elif status == SiteStatus.UNCHANGED and not outcome["requests"]:
         return previous | {
-            "waiting": outcome["waiting"],
+            "news_waiting": outcome["news_waiting"],
             "due": outcome["due"],
             "read": False,
         }

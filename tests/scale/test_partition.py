@@ -154,8 +154,8 @@ def test_revisit_limits_the_sitemaps_of_many_hosts(
             assert row["due"] >= now + hour / 6
         else:
             assert row["not_before"] or row["due"] >= now
-            assert row["waiting"] or row["not_before"]
-            same = row.keys() - {"read", "waiting", "due"}
+            assert row["news_waiting"] or row["not_before"]
+            same = row.keys() - {"read", "news_waiting", "due"}
             assert {name: row[name] for name in same} == {
                 name: known[name] for name in same
             }

@@ -173,9 +173,13 @@ def test_only_what_is_due(site: Path) -> None:
     asked = "requested 1970-01-01 00:00 UTC"
     url = "https://example.org/"
     assert first.startswith(f"{url}a.xml: ")
-    assert first.endswith(f" waiting, 12 URLs new or gone a day, {asked}")
+    assert first.endswith(
+        f" URL-hours of news waiting, 12 URLs new or gone a day, {asked}"
+    )
     assert second.startswith(f"{url}sitemap.xml: ")
-    assert second.endswith(f" waiting, 2.4 URLs new or gone a day, {asked}")
+    assert second.endswith(
+        f" URL-hours of news waiting, 2.4 URLs new or gone a day, {asked}"
+    )
     assert run(site, *words).lines == ["https://example.org/3"]
 
 

@@ -443,7 +443,7 @@ async def test_every_field_of_an_outcome() -> None:
         "gone",
         "crawl_delay",
         "retry_after",
-        "waiting",
+        "news_waiting",
         "due",
     )
     assert outcome == {

@@ -378,7 +378,7 @@ async def test_many_sites_share_the_number(db: Path, clock: SetClock) -> None:
             assert sum(outcome.requests for outcome in run.outcomes) == 2 * len(maps)
             for each in run.outcomes:
                 assert each.due
-                assert each.waiting or each.requests
+                assert each.news_waiting or each.requests
                 assert each.due.timestamp() >= clock.now + 600 * bool(each.requests)
 
 

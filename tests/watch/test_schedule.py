@@ -249,7 +249,7 @@ def test_the_next_turn_of_a_site(learned: Learned) -> None:
         == NOW + 600
     )
     found = schedule.find_turn(learned.db, "site 1", NOW + HOUR)
-    due, waiting = found["due"].timestamp(), found["waiting"]
+    due, waiting = found["due"].timestamp(), found["news_waiting"]
     assert (due, 0 < waiting < 1) == (NOW + HOUR, True)
     failed = DocumentRequest(NOW + HOUR, is_failed=True, retry_after=5 * HOUR)
     learned.learn(NOW + HOUR, a=failed, late=failed)

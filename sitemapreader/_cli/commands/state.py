@@ -84,7 +84,7 @@ def format_plan(planned: Iterable[PlannedDocument], now: datetime) -> Iterator[s
         else:
             due = f"not before {each.due:%Y-%m-%d %H:%M} UTC, "
         yield (
-            f"{escape_urls([each.url])[0]}: {due}{each.waiting:.2g} waiting,"
+            f"{escape_urls([each.url])[0]}: {due}{each.news_waiting:.2g} URL-hours of news waiting,"
             f" {24 * each.rate:.2g} URLs new or gone a day,"
             f" requested {each.asked_at:%Y-%m-%d %H:%M} UTC\n"
         )
