@@ -29,7 +29,7 @@ from sitemapreader.audit.models import (
     AuditOptions,
     RuleSettings,
 )
-from sitemapreader.audit.result import Audit, mark_new, read_baseline
+from sitemapreader.audit.result import Audit, count_mended, mark_new, read_baseline
 from sitemapreader.audit.rules import RulePlan, plan_rules
 from sitemapreader.audit.runner import RuleRunner, find_unmet_needs, gather_facts
 from sitemapreader.audit.sources import (
@@ -182,6 +182,9 @@ class AuditRun:
             for finding in findings:
                 mark_new(database, finding, int(self._figures.examples))
         pages = describe_pages(database)
+        mended = None
+        if baseline is not None:
+            mended = count_mended(database, findings, self.runner.passed, pages)
         folder = self._source.fetcher
         if isinstance(folder, FolderFetcher):
             files = locate_findings(findings, folder)
@@ -198,6 +201,7 @@ class AuditRun:
             **pages,
             old_complete=self._old_complete,
             baseline=baseline,
+            mended=mended,
         )
         for unit in TALLIES:
             if (tally := facts.find_tally(unit)) is not None:

@@ -18,11 +18,11 @@ from sitemapreader.audit.models import (
     read_json,
 )
 from sitemapreader.audit.report import find_audit_format, find_hits_suffix
-from sitemapreader.audit.values import AuditReport, Facts, Finding, Hit
+from sitemapreader.audit.values import AuditReport, Facts, Finding, Hit, Rule
 from sitemapreader.output import Column, open_output, write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     import duckdb
 
@@ -117,6 +117,25 @@ def mark_new(database: AuditDatabase, finding: Finding, examples: int) -> None:
         hit.new = False
     finding.hits = [*fresh, *old][:MAX_HITS]
     finding.examples = finding.hits[:examples]
+
+
+def count_mended(
+    database: AuditDatabase,
+    findings: Iterable[Finding],
+    passed: Iterable[Rule],
+    pages: Mapping[str, Any],
+) -> int:
+    """Return how many hits of the baseline are gone, of the rules that have judged everything."""
+    found = {each.rule.code: each.count - (each.new or 0) for each in findings}
+    rules = [*(each.rule for each in findings), *passed]
+    tally = pages.get("pages")
+    is_exact = tally is None or tally.exact
+    judged = {each.code for each in rules if is_exact or each.unit not in PAGE_UNITS}
+    return sum(
+        max(0, count - found.get(code, 0))
+        for code, count in database.ask(_RESULT_QUERIES["count_known"])
+        if code in judged
+    )
 
 
 def _list_hits(content: Any) -> list[KnownHit]:
@@ -330,10 +349,13 @@ class Audit:
         )
         return _RESULT_QUERIES["mark_hits"].format(code, new)
 
-    def write_baseline(self, path: str | os.PathLike[str]) -> None:
-        """Write the hits as a baseline, which people can edit; raise OSError.
+    def write_baseline(self, path: str | os.PathLike[str]) -> int:
+        """Write the hits as a baseline, which people can edit, and return how many there are.
 
         It has the URLs of hits by rule and sitemap; a number counts those that are not named.
+
+        Raises:
+            OSError: the file cannot be written.
         """
         with self._database.map_disk_errors():
             self._database.show_rules(*(each.rule.code for each in self.findings))
@@ -350,3 +372,4 @@ class Audit:
         content = {"schema": BASELINE_SCHEMA, "hits": hits}
         text = json.dumps(content, indent=1, ensure_ascii=False)
         write_file(path, f"{text}\n".encode())
+        return sum(more or 1 for *_, more in _list_hits(content))

@@ -336,6 +336,7 @@ class Facts:
         compared_pages: number of texts that were compared with an earlier audit.
         old_complete: whether all of the old sitemaps were read.
         baseline: number of known hits; `None` without a baseline.
+        mended: number of known hits that are gone; `None` without a baseline.
     """
 
     source: str
@@ -373,6 +374,7 @@ class Facts:
     compared_pages: int | None = None
     old_complete: bool = True
     baseline: int | None = None
+    mended: int | None = None
 
     def find_tally(self, unit: str) -> PageTally | None:
         """Return the visits of "pages" or of "old URLs"."""

@@ -189,7 +189,17 @@ def test_only_new_hits_count_as_new(tmp_path: Path) -> None:
             "url-fragment": (2, 1),
             "url-uppercase": (1, 1),
         }
-        assert then.facts.baseline == 1
+        assert (then.facts.baseline, then.facts.mended) == (1, 0)
+        said = "2 new (1 warning, 1 note), 1 known, 0 mended"
+        assert f"\nhits: {said}; findings: 1 warning, 1 note; " in then.format("text")
+        assert f"; compared with the baseline: {said}\n" in then.format("markdown")
+    (tmp_path / "s.xml").write_bytes(urlset(page("/b#2")))
+    for ignored, mended in (((), 1), (("url-fragment",), 0)):
+        with audit_sync(
+            tmp_path / "s.xml", select=["urls"], ignore=ignored, baseline=known
+        ) as then:
+            assert then.facts.mended == mended
+    (tmp_path / "s.xml").write_bytes(urlset(page("/b#2") + page("/a#1") + page("/C")))
     # people may strike out what they have mended, and note what they know
     content = json.loads(known.read_text())
     content["hits"] = {"url-uppercase": {f"{HOST}/s.xml": [f"{HOST}/C"]}}

@@ -299,7 +299,7 @@ def test_hits_that_a_baseline_has_not() -> None:
     finding = make_finding(count=1_200, new=34)
     report = render("html", [finding], make_facts(baseline=1_166))
     assert ">34 new<" in report
-    assert "Compared with a baseline of 1,166 hits: 34 new." in report
+    assert "Compared with a baseline of 1,166 hits: 34 new (34 warnings)," in report
     finding = make_finding(count=1_200)
     assert " new<" not in render("html", [finding], make_facts())
 

@@ -82,7 +82,9 @@ def test_a_baseline_that_is_written_makes_no_failure(
     )
     written = run(*words[:4], "--write-baseline", "b.json", cwd=str(tmp_path))
     assert (written.returncode, "url-session-id" in written.stdout) == (0, True)
+    assert "b.json: 2 hits written" in written.stderr
     known = run(*words, cwd=str(tmp_path))
+    assert "\nhits: 0 new, 2 known, 0 mended; findings: " in known.stdout
     assert (known.returncode, ", 0 new" in known.stdout) == (0, True)
     (folder / "robots.txt").write_text(
         f"Sitemap: {HOST}/s.xml\nSitemap: {HOST}/lost.xml"

@@ -46,6 +46,7 @@ from sitemapreader._types.urls import path_of
 from sitemapreader.audit.compare import compare_audits, format_differences
 from sitemapreader.audit.models import AuditInputError, AuditOptions, RuleSettings
 from sitemapreader.audit.report import (
+    count_units,
     find_audit_format,
     find_hits_suffix,
     is_failure,
@@ -247,7 +248,7 @@ class _AuditCommand:
             else:  # nothing else tells why the exit code is 5
                 self.console.print_line(result.format("text", **form).splitlines()[-1])
             writers: dict[str | None, Callable[[str], object]] = {
-                arguments.write_baseline: result.write_baseline,
+                arguments.write_baseline: partial(self._write_baseline, result),
                 arguments.hits: result.write_hits,
                 **dict.fromkeys(self._files, partial(result.write, **form)),
                 **dict.fromkeys(self._page_files, result.write_pages),
@@ -279,6 +280,11 @@ class _AuditCommand:
         for finding in result.findings:
             finding.rule = _speak(finding.rule)
         return result
+
+    def _write_baseline(self, result: Audit, path: str) -> None:
+        """Write a baseline, and print how many hits it has."""
+        number = result.write_baseline(path)
+        self.console.print_line(f"{path}: {count_units(number, 'hits')} written")
 
     def _write_file(self, path: str, write: Callable[[str], object]) -> bool:
         """Write a file; print a message and return False if that fails."""

@@ -149,6 +149,9 @@ FROM place p LEFT JOIN document d ON d.id = p.document LEFT JOIN (
 ) h ON h.document IS NOT DISTINCT FROM p.document
 WHERE p.code = '{0}' ORDER BY document
 
+-- count_known: hits of the baseline, by rule
+SELECT code, sum(coalesce(more, 1))::BIGINT FROM baseline GROUP BY code ORDER BY code
+
 -- count_new: hits that the baseline neither names nor counts, {} is the code of a rule
 SELECT coalesce(d.url, '') AS document,
        greatest(0, p.count::BIGINT - coalesce(h.known, 0) - coalesce(b.more, 0)) AS new

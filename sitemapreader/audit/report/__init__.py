@@ -184,6 +184,26 @@ def count_findings(findings: Iterable[Finding]) -> dict[str, int]:
     return counts
 
 
+def show_known(findings: Iterable[Finding], facts: Facts) -> str:
+    """Return how many hits a baseline knows: "3 new (2 errors, 1 warning), 4 known, 1 mended".
+
+    "" without a baseline.
+    """
+    if facts.baseline is None:
+        return ""
+    new = dict.fromkeys(GRADES, 0)
+    total = 0
+    for finding in findings:
+        new[finding.severity] += finding.new or 0
+        total += finding.count
+    parts = [count_units(n, f"{GRADES[each]}s") for each, n in new.items() if n]
+    number = sum(new.values())
+    which = f" ({', '.join(parts)})" if parts else ""
+    return (
+        f"{number:,} new{which}, {total - number:,} known, {facts.mended or 0:,} mended"
+    )
+
+
 def show_faulty(tally: PageTally, units: str) -> str:
     """Return how many pages have a fault: "12 of 400 pages, 3% (1.7 to 5.2%) of 5,000 pages"."""
     faulty = tally.faulty

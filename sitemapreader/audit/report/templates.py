@@ -84,6 +84,7 @@ def format_audit(
             ],
             counts=words.count_findings(findings),
             bounds=list(words.find_bounds(facts)),
+            known=words.show_known(findings, facts),
             old_columns=_OLD_COLUMNS,
         )
     )
