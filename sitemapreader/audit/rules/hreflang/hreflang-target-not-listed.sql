@@ -5,7 +5,8 @@
 -- detects: The sitemap or the visited page of A names B, and no sitemap lists B, though other URLs
 --   of its host are listed. B is left out if its page was visited and forbids indexing.
 -- meaning: The sitemaps cannot show its link back, and often the URL is wrong.
--- advice: List each version with all its alternates.
+-- advice: List each version with all its alternates if it returns 200, or correct the link. A version
+--   that is not listed was not requested.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
 WITH named AS (
     SELECT a.url, a.key, a.href, '' AS file, NULL AS file_line

@@ -7,7 +7,8 @@
 -- detects: A canonical link of the head or of the Link header names another page, or two such links
 --   disagree. A warning where only scheme, www., the final slash or case differ.
 -- meaning: Search engines index the other page instead.
--- advice: List the canonical page, or correct the canonical.
+-- advice: List the canonical page if it returns 200, or correct the canonical. A canonical page that
+--   is not listed was not requested.
 -- source: https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls
 -- search-console: Alternate page with proper canonical tag
 SELECT loc AS url, CASE WHEN canonicals > 1 THEN canonicals || ' different ones, ' ELSE '' END || canonical AS detail,
