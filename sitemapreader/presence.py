@@ -94,9 +94,24 @@ class CauseCode(StrEnum):
     NOINDEX = "noindex"
     CANONICAL = "canonical"
     SOFT_404 = "soft-404"
+    PAGE_FINE = "page-fine"
     PAGE_UNKNOWN = "page-unknown"
     UNLISTED = "unlisted"
     GONE = "gone"
+
+
+_OF_PAGES = frozenset(
+    {
+        CauseCode.ROBOTS,
+        CauseCode.STATUS,
+        CauseCode.REDIRECTS,
+        CauseCode.NOINDEX,
+        CauseCode.CANONICAL,
+        CauseCode.SOFT_404,
+        CauseCode.PAGE_UNKNOWN,
+    }
+)
+"""Causes that are faults of the page itself, or hide them."""
 
 
 @attrs.frozen
@@ -275,9 +290,25 @@ class _Question:
         self.causes.append(Cause(code, message, **location))
 
     def explain(self) -> Explanation:
+        if self._lacks_only_a_record():
+            self.add(
+                CauseCode.PAGE_FINE,
+                "the page returns 200 and may be indexed: add it to a sitemap",
+            )
         order = list(CauseCode)
         causes = sorted(self.causes, key=lambda cause: order.index(cause.code))
         return Explanation(self.url, self.verdict, tuple(causes))
+
+    def _lacks_only_a_record(self) -> bool:
+        """Return whether a page that may be indexed is in none of the sitemaps."""
+        visit = self.visit
+        codes = {cause.code for cause in self.causes}
+        return (
+            CauseCode.IN_NO_SITEMAP in codes
+            and codes.isdisjoint(_OF_PAGES)
+            and visit is not None
+            and visit.status == 200
+        )
 
     # -- from the entries
 

@@ -351,6 +351,32 @@ def test_a_url_of_another_site_is_not_listed() -> None:
     assert "its host differs from https://www.example.org/" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("path", "is_fine"),
+    [
+        ("/extra", True),
+        ("/hidden-extra", False),
+        ("/copy-extra", False),
+        ("/no", False),
+    ],
+)
+async def test_an_unlisted_page_that_is_fine_is_called_so(
+    site: Site, path: str, *, is_fine: bool
+) -> None:
+    """Its record in a sitemap is all that it lacks; a page with another fault is not fine."""
+    site.pages |= {
+        "/extra": html(),
+        "/hidden-extra": html('<meta name="robots" content="noindex">'),
+        "/copy-extra": html(f'<link rel="canonical" href="{site.base}/plain">'),
+    }
+    [explanation] = await why(site.base + path)
+    causes = causes_of(explanation)
+    assert explanation.verdict is Verdict.NOT_LISTED
+    assert (CauseCode.PAGE_FINE in causes) is is_fine
+    if is_fine:
+        assert "add it to a sitemap" in causes[CauseCode.PAGE_FINE].message
+
+
 def test_a_site_that_is_not_there_is_unknown() -> None:
     """Nobody forbids a page whose robots.txt cannot be read."""
     done = run("why", "https://nowhere.invalid/page")
