@@ -397,8 +397,7 @@ class RunSummary:
                 urls += f" and {number - len(named_urls)} more"
             yield f"{status}: {number} {reason}: {urls}"
         if waiting := self.sums["waiting"]:
-            urls = inflect(waiting, "URLs")
-            yield f"not unlisted yet: {waiting} {urls}, because a later walk must confirm it"
+            yield describe_waiting(waiting)
         if self.is_cut:
             yield "skipped the rest of the list: --max-time was reached"
         if self.repeated:
@@ -413,9 +412,10 @@ class RunSummary:
             line = f"{self.printed:,} of {sampled:,}"
         else:
             line = f"{self.printed}"
-        line += f" {inflect(self.printed, self.noun)}"
-        if self.removed:
-            line += f" ({_count_each(self.removed)})"
+        if self.removed:  # a URL that is unlisted and gone was printed twice
+            line += f" {inflect(self.printed, 'changes')} ({_count_each(self.removed)})"
+        else:
+            line += f" {inflect(self.printed, self.noun)}"
         if self.done > 1:
             line += f" from {self.done} sources"
             if self._failed:
@@ -423,6 +423,12 @@ class RunSummary:
         if self.statuses:
             line += f"; documents: {_count_each(self.statuses)}"
         return line
+
+
+def describe_waiting(number: int) -> str:
+    """Return a message about URLs that are missing, and not unlisted yet."""
+    urls = inflect(number, "URLs")
+    return f"not unlisted yet: {number} {urls}, because a later walk must confirm it"
 
 
 def _count_each(counts: Counter[Any]) -> str:

@@ -79,6 +79,7 @@ class SiteState:
         waiting: how many may become so: they wait for a second day, or for a document that cannot
             be read; `None` without `changes`.
         left: how many URLs are known that have left a window, such as a feed.
+        gone: how many missing URLs are known whose page is gone; some may be unlisted, too.
     """
 
     name: str
@@ -94,6 +95,7 @@ class SiteState:
     unlisted: int | None
     waiting: int | None
     left: int
+    gone: int
 
 
 @attrs.frozen
@@ -195,7 +197,8 @@ class State:
                 " began, ended, ifnull(complete, 0), iif(unlisted IS NULL, NULL,"
                 "  (SELECT count(*) FROM page WHERE page.site = site.id AND is_unlisted)), waiting,"
                 " (SELECT count(*) FROM url WHERE url.site = site.id AND kind IN (1, 2)"
-                "  AND lost_stamp IS NOT NULL)"
+                "  AND lost_stamp IS NOT NULL),"
+                " (SELECT count(*) FROM page WHERE page.site = site.id AND is_gone)"
                 " FROM site ORDER BY name",
             )
         )

@@ -76,7 +76,7 @@ def test_changes_and_what_is_unlisted(site: Path) -> None:
     assert (ran.code, "not unlisted yet: 1 URL," in ran.said) == (0, True)
     told = run(site, "state", "site.db", "--unlisted")
     assert (told.code, told.lines) == (0, [])
-    assert "1 more URLs are not unlisted yet" in told.said
+    assert "example.org/: not unlisted yet: 1 URL, because" in told.said
     assert "0 unlisted, 1 waiting" in run(site, "state", "site.db").lines[1]
 
 
@@ -99,7 +99,7 @@ def test_what_is_unlisted_is_counted(site: Path) -> None:
         db.execute("UPDATE url SET lost_stamp = 1 WHERE lost_stamp > 0")
         db.execute("UPDATE document SET confirmed_stamp = 1")
         db.execute("UPDATE site SET confirmed_stamp = 1")
-    assert "1 URL (1 unlisted); documents" in run(site, *words).said
+    assert "1 change (1 unlisted); documents" in run(site, *words).said
     assert "0 URLs; documents" in run(site, *words).said
     assert run(site, "state", "site.db", "--unlisted").lines == [
         "https://example.org/1"
@@ -148,6 +148,9 @@ def test_what_is_lost_by_several(
     assert told == [
         (f"example.{name}/1", why) for name in ("net", "org") for why in lost
     ]
+    assert "4 changes (2 gone, 2 unlisted) from 2 sources" in ran.said
+    shown = run(tmp_path / "org", "state", "site.db").lines
+    assert sum("complete, 1 unlisted, 1 gone" in line for line in shown) == 2
 
 
 def test_a_run_that_did_not_compare(site: Path) -> None:

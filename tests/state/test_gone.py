@@ -388,7 +388,7 @@ async def test_every_field_of_what_a_state_tells(
         await spend(pages, state)
     now, two = datetime.fromtimestamp(clock.now, UTC), ("2026-01-02", '"ab"')
     assert [*state.sites()] == [
-        SiteState(SITE, 2, 2, clock.now, clock.now, True, 1, 0, 0)
+        SiteState(SITE, 2, 2, clock.now, clock.now, True, 1, 0, 0, 1)
     ]
     assert [*state.documents()] == [
         DocumentState(SITE, ONE, "complete", "", "urlset", 2, 0, clock.now, *two, None),

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
 
-from sitemapreader._cli.console import Console
+from sitemapreader._cli.console import Console, describe_waiting
 from sitemapreader._cli.parser import ALL_READ, PARTIAL, UsageError
 from sitemapreader._cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader._columns.json import to_json
@@ -103,10 +103,7 @@ def print_waiting(state: State, console: Console) -> int:
                 why = "was interrupted"
             console.print_line(f"{name}: the last run {why}")
         elif site.waiting:
-            wait = (
-                "more URLs are not unlisted yet, because a later walk must confirm it"
-            )
-            console.print_line(f"{name}: {site.waiting} {wait}")
+            console.print_line(f"{name}: {describe_waiting(site.waiting)}")
     return code
 
 
@@ -126,15 +123,17 @@ def _format_site(site: SiteState) -> Iterator[str]:
         how = "complete" if site.complete else "not complete"
         if not site.finished:
             how = "interrupted, will be resumed"
-        if site.unlisted is None:
-            unlisted = ""
-        else:
-            unlisted = f", {site.unlisted} unlisted"
-        if site.waiting:
-            waiting = f", {site.waiting} waiting"
-        else:
-            waiting = ""
-        yield f"  walked {site.walked:%Y-%m-%d %H:%M} UTC, {how}{unlisted}{waiting}\n"
+        numbers = {
+            "unlisted": site.unlisted,
+            "gone": site.gone or None,
+            "waiting": site.waiting or None,
+        }
+        known = "".join(
+            f", {number} {what}"
+            for what, number in numbers.items()
+            if number is not None
+        )
+        yield f"  walked {site.walked:%Y-%m-%d %H:%M} UTC, {how}{known}\n"
     if site.urls:
         urls = f", {site.urls} {inflect(site.urls, 'URLs')} to compare with"
     else:
