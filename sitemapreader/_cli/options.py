@@ -457,7 +457,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "allow_ports", metavar="PORT", type=parse_whole_number, action="append"),
     ),
     "messages": (
-        Option("-q --quiet", _NOT_STATE,
+        Option("-q --quiet", f"{_NOT_STATE} compare",
                "print only the error that ends the program, if any"),
         Option("-v --verbose", _NOT_STATE, "also print Issues of severity info"),
     ),

@@ -25,6 +25,7 @@ from sitemapreader.audit.models import (
     Need,
     estimate_rate,
 )
+from sitemapreader.audit.report import count_units
 from sitemapreader.audit.rules import ABOUT_US, RulePlan
 from sitemapreader.audit.values import (
     DocumentFacts,
@@ -114,11 +115,12 @@ def _explain_loss(database: AuditDatabase) -> tuple[str, str]:
     """Return the doubts because sitemaps do not exist, or the other losses."""
     lost, gone, errors = database.ask(_QUERIES["lost"])[0]
     if lost:
-        return "", f"{lost} sitemaps are missing, or parts of them"
+        return "", f"all or parts of {count_units(lost, 'sitemaps')} could not be read"
     if errors or not gone:
         return "", "see the findings"
-    what = "1 sitemap was" if gone == 1 else f"{gone} sitemaps were"
-    return f"{what} not found, and may list some of these URLs", ""
+    was = "was" if gone == 1 else "were"
+    what = f"{count_units(gone, 'sitemaps')} {was} not found"
+    return f"{what}, and may list some of these URLs", ""
 
 
 def _explain_robots(database: AuditDatabase, *, is_http: bool) -> str:

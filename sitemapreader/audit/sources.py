@@ -70,6 +70,10 @@ def find_audit_source(
         return SiteTask(text, task.kind, name=show_url(text))
     path = Path(path_of(text))
     if path.is_dir():
+        if not any(path.iterdir()):
+            raise AuditInputError(
+                f"the folder {show_url(text)!r} is empty: run the build first"
+            )
         folder = FolderFetcher(path, base_url or PageFolder(path).find_base_url())
         return SiteTask(folder.base_url, "site", fetcher=folder, name=text)
     if path.is_file():  # its folder may have the children of an index

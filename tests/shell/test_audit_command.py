@@ -92,6 +92,43 @@ def test_a_baseline_that_is_written_makes_no_failure(
     assert run(*words[:4], "--write-baseline", str(tmp_path / "c.json")).returncode == 3
 
 
+def test_a_quiet_audit_says_nothing_unless_it_is_asked(
+    folder: Path, tmp_path: Path
+) -> None:
+    """The exit code is the result; a format or `-o -` asks for the report."""
+    words = ("audit", str(folder), "--select", "urls", "-q")
+    done = run(*words, "-o", str(tmp_path / "r.json"))
+    assert (done.returncode, done.stdout, done.stderr) == (5, "", "")
+    done = run(*words)
+    assert (done.returncode, done.stdout, done.stderr) == (5, "", "")
+    assert "url-session-id" in run(*words, "-o", "-").stdout
+    assert "url-session-id" in run(*words, "--format", "markdown").stdout
+    report = str(tmp_path / "r.json")
+    assert run("compare", report, report, "-q").stdout == ""
+    assert run("compare", report, report, "-q", "-o", "-").stdout != ""
+
+
+def test_the_suffixes_of_tables_are_named_among_the_formats(folder: Path) -> None:
+    """A table of pages is an output as well."""
+    done = run("audit", str(folder), "-o", "report.pdf")
+    assert done.returncode == 2
+    assert ".md, .xml, .parquet, .csv, .jsonl" in done.stderr
+
+
+def test_an_empty_folder_is_a_build_that_did_not_run(tmp_path: Path) -> None:
+    """Nothing in it can be judged, so nothing is advised about a robots.txt."""
+    done = run("audit", str(tmp_path))
+    assert done.returncode == 2
+    assert "is empty: run the build first" in done.stderr
+
+
+def test_each_report_names_the_file_and_the_line_of_a_hit(folder: Path) -> None:
+    """A hit in no page of a built folder is in the file of its sitemap."""
+    for name in ("text", "markdown", "junit"):
+        words = ("--select", "url-session-id", "--format", name)
+        assert f"{folder}/s.xml, line 1" in run("audit", str(folder), *words).stdout
+
+
 def test_a_report_and_a_baseline_are_told_apart(folder: Path, tmp_path: Path) -> None:
     """Each is named where the other is wanted, and so is the way to write that."""
     words = ("audit", str(folder), "--select", "urls")
@@ -126,8 +163,9 @@ def test_what_was_not_run_takes_one_line(folder: Path) -> None:
     assert len(done.stdout.splitlines()) == 4
 
 
-def test_an_empty_folder_has_no_sitemap(tmp_path: Path) -> None:
+def test_a_folder_without_sitemaps_has_one_finding(tmp_path: Path) -> None:
     """One finding names the folder; nothing is said of servers, probes and other rules."""
+    (tmp_path / "readme.txt").write_text("Nothing is built here.")
     done = run("audit", ".", cwd=str(tmp_path))
     advice = "Add the line `Sitemap: https://.../sitemap.xml` to robots.txt. "
     advice += "Most systems have a setting or a plugin that writes a sitemap."

@@ -131,6 +131,13 @@ def _find_format(path: str) -> str:
         raise UsageError(f"-o: {error}") from None
 
 
+def _list_default_outputs(arguments: argparse.Namespace) -> list[str]:
+    """Return standard output, unless only the exit code is wanted."""
+    if arguments.quiet and arguments.format is None:
+        return []
+    return [STANDARD_OUTPUT]
+
+
 class _AuditCommand:
     """One run of the command."""
 
@@ -139,7 +146,7 @@ class _AuditCommand:
     ) -> None:
         self._arguments = arguments
         self._audit = audit
-        outputs = arguments.output or [STANDARD_OUTPUT]
+        outputs = arguments.output or _list_default_outputs(arguments)
         files = [each for each in outputs if each != STANDARD_OUTPUT]
         self._page_files = [each for each in files if is_page_file(each)]
         self._files = {
@@ -355,10 +362,12 @@ def run_compare(arguments: argparse.Namespace) -> int:
     except AuditInputError as error:
         raise UsageError(str(error)) from None
     text = format_differences(name, differences)
-    if path == STANDARD_OUTPUT:
+    if path != STANDARD_OUTPUT:
+        code = _write_text(path, text)
+    elif arguments.output or _list_default_outputs(arguments):
         code = print_text(text)
     else:
-        code = _write_text(path, text)
+        code = ALL_READ
     if code != ALL_READ or arguments.fail_on == "never":
         return code
     is_worse = any(

@@ -45,6 +45,8 @@ def find_audit_format(path: str, formats: Sequence[str] = REPORT_FORMATS) -> str
     name = REPORT_SUFFIXES.get(Path(path).suffix.lower(), "")
     if name not in formats:
         known = [each for each, name in REPORT_SUFFIXES.items() if name in formats]
+        if formats is REPORT_FORMATS:  # tables have files, and no format of a report
+            known += HITS_SUFFIXES
         raise AuditInputError(
             f"the name {path!r} does not end with a known format: "
             f"end it with {', '.join(known)}"
@@ -213,7 +215,9 @@ def show_faulty(tally: PageTally, units: str) -> str:
         rate = ""
     else:
         rate = f", {show_rate(faulty.rate, units)}"
-    return f"{faulty.count:,} of {count_units(faulty.of, units)}{rate}"
+    have = "has" if 1 in (faulty.count, faulty.of) else "have"
+    pages = f"{faulty.count:,} of {count_units(faulty.of, units)}{rate}"
+    return f"{pages} {have} an error or a warning"
 
 
 def group_rules(rules: Iterable[Rule]) -> dict[str, list[Rule]]:

@@ -30,7 +30,7 @@ with name_extra("a report needs", "audit"):
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sitemapreader.audit.values import AuditReport, DocumentFacts
+    from sitemapreader.audit.values import AuditReport, DocumentFacts, Facts, Hit
 
 
 _TEMPLATES = {
@@ -125,6 +125,7 @@ def _load_environment() -> Environment:
         "shown": words.choose_examples,
         "code": words.write_code,
         "columns": _align_columns,
+        "place": _show_place,
         "cells": attrs.astuple,
         "moment": _show_moment,
         "kibibytes": lambda count: f"{count / 1024:,.1f}",
@@ -163,6 +164,18 @@ def _align_columns(row: Sequence[Any]) -> str:
     """Return a line of a table: a name, and numbers below each other."""
     name, *counts = row
     return f"{excerpt(name, 50):<50}" + "".join(f"{count:>11}" for count in counts)
+
+
+def _show_place(hit: Hit, facts: Facts) -> str:
+    """Return the file and the line of a hit, or of the sitemap that lists it; "" on a server."""
+    name = hit.file
+    line = hit.file_line
+    if not name and hit.url and hit.url != hit.document:
+        name = facts.files.get(hit.document, "")
+        line = hit.line
+    if not name:
+        return ""
+    return f"{name}, line {line}" if line else name
 
 
 def _show_moment(moment: str) -> str:
