@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from sitemapreader._api import walk_sync
 from sitemapreader._columns import COLUMNS, SITE_COLUMNS
 from sitemapreader._types.errors import name_extra
-from sitemapreader._types.instead import NESTED_ARGUMENTS, answer_keywords
+from sitemapreader._types.fields import NESTED_ARGUMENTS
+from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.issues import Issue, Severity, show_url
 from sitemapreader._types.models import Event, SitemapEntry, UrlEntry
 from sitemapreader._types.outcomes import Status

@@ -15,7 +15,8 @@ from sitemapreader._many.sources import (
     check_task,
 )
 from sitemapreader._types.arguments import Changes
-from sitemapreader._types.instead import NESTED_ARGUMENTS, answer_keywords
+from sitemapreader._types.fields import NESTED_ARGUMENTS
+from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.models import Change
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.config import make_config

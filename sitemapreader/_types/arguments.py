@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import attrs
 
+from sitemapreader._types.fields import answer_fields
 from sitemapreader._types.models import Format, SitemapEntry
 from sitemapreader._types.options import (
     check_count,
@@ -51,6 +52,7 @@ def _paths(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(path.lstrip("/") for path in paths)
 
 
+@answer_fields("search=Search({}=...)")
 @attrs.frozen(kw_only=True)
 class Search:
     """The search for the sitemaps of a site: the argument `search`.
@@ -80,6 +82,7 @@ def _check_only(_: object, __: object, value: Any) -> None:
     check_function("follow", value, "a SitemapEntry that returns a bool")
 
 
+@answer_fields("follow=Follow({}=...)")
 @attrs.frozen
 class Follow:
     """The choice of the sitemaps below an index: the argument `follow`.
@@ -113,6 +116,7 @@ def _check_sample(_: object, __: object, value: Any) -> None:
     check_count("sample", value)
 
 
+@answer_fields("sample=Sample(number, {}=...)")
 @attrs.frozen
 class Sample:
     """A uniform random sample of URLs, without duplicates: the argument `sample`.
@@ -139,6 +143,7 @@ def _check_revisit(_: object, __: object, value: Any) -> None:
         check_count("revisit", value)
 
 
+@answer_fields("state=Changes(state, {}=...)")
 @attrs.frozen(eq=False)
 class Changes:
     """A state by which only differences are delivered: `state=Changes("all.db")`.

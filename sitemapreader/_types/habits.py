@@ -207,6 +207,22 @@ def advise_argument(
     return f" did you mean {settings.get(close, close)}?" if close else ""
 
 
+def advise_field(name: str, opening: str, fields: Collection[str]) -> str:
+    """Return the hint for an unknown field of a class of options; "" if there is none.
+
+    Args:
+        name: the name as it was given.
+        opening: how the class begins as an argument, such as "limits=Limits(".
+        fields: the fields of the class.
+    """
+    call = re.compile(rf"{re.escape(opening)}(?:\w+, )?(.*?)\)(?=$|[,; ])")
+    for habit in _find_habits("argument", name):
+        for text in habit.write:
+            if written := call.search(text):
+                return f" write {written[1]}"
+    return suggest(name, fields)
+
+
 def advise_name(name: str, known: Collection[str]) -> str:
     """Return which public name may have been meant; "" if unknown."""
     return suggest(name, known) or _advise("name", name, lambda _: True)

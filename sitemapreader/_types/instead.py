@@ -8,33 +8,10 @@ from functools import wraps
 from inspect import iscoroutinefunction
 from typing import Any, TypeVar, cast
 
-import attrs
-
-from sitemapreader._types.arguments import Changes, Follow, Search
-from sitemapreader._types.options import FetchOptions, Limits
+from sitemapreader._types.fields import NESTED_ARGUMENTS, NO_HINT
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_WRITTEN_BY_CLASS: dict[type, str] = {
-    Limits: "limits=Limits({}=...)",
-    FetchOptions: "options=FetchOptions({}=...)",
-    Search: "search=Search({}=...)",
-    Follow: "follow=Follow({}=...)",
-    Changes: "state=Changes(state, {}=...)",
-}
-"""Class of options -> how an argument sets one of its fields."""
-NESTED_ARGUMENTS: dict[str, str] = {
-    **{
-        name: written.format(name)
-        for kind, written in _WRITTEN_BY_CLASS.items()
-        for name in attrs.fields_dict(kind)
-        if name not in ("state", "only")
-    },
-    "seed": "sample=Sample(number, seed=...)",
-    "changes": "state=Changes(state)",
-    "initial": 'kinds=("new", "gone", "initial")',
-}
-"""Fields of options, and arguments of 0.3 -> how they are written now."""
 _FIRST_KEYWORD = re.compile(r"(\w+)=")
 
 
@@ -55,7 +32,7 @@ def advise_keywords(
             for each, written in settings.items()
             if _is_written_with(written, known)
         }
-        hint = advise_argument(name, known, fitting) or " see its documentation"
+        hint = advise_argument(name, known, fitting) or NO_HINT
         raise TypeError(f"{function} has no argument {name!r}:{hint}")
 
 
@@ -72,15 +49,16 @@ def answer_keywords(
     def decorate(function: F) -> F:
         code = function.__code__
         known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        name = function.__qualname__.removesuffix(".__init__")
 
         @wraps(function)
         def call(*values: Any, **names: Any) -> Any:
-            advise_keywords(function.__name__, names, known, settings)
+            advise_keywords(name, names, known, settings)
             return function(*values, **names)
 
         @wraps(function)
         async def call_async(*values: Any, **names: Any) -> Any:
-            advise_keywords(function.__name__, names, known, settings)
+            advise_keywords(name, names, known, settings)
             return await function(*values, **names)
 
         return cast("F", call_async if iscoroutinefunction(function) else call)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import attrs
 
+from sitemapreader._types.fields import answer_fields
 from sitemapreader._types.models import Format
 from sitemapreader._version import __version__
 
@@ -127,6 +128,7 @@ def _show_changed(options: Limits | FetchOptions) -> str:
     return f"{type(options).__name__}({', '.join(changed)})"
 
 
+@answer_fields("limits=Limits({}=...)")
 @attrs.frozen(kw_only=True, repr=False, cache_hash=True)
 class Limits:
     """Limits on one document and on a whole walk.
@@ -272,6 +274,7 @@ _SET_BY_IDENTITY = frozenset(
 """Headers that a signature consists of or covers."""
 
 
+@answer_fields("options=FetchOptions({}=...)")
 @attrs.frozen(kw_only=True, repr=False)
 class FetchOptions:
     """Options of fetching: time limits, throttling, retries and allowed addresses."""

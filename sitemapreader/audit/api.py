@@ -13,7 +13,8 @@ import attrs
 
 from sitemapreader import __version__
 from sitemapreader._event_loop import without_await
-from sitemapreader._types.instead import NESTED_ARGUMENTS, answer_keywords
+from sitemapreader._types.fields import NESTED_ARGUMENTS
+from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.loading import (

@@ -26,6 +26,7 @@ import attrs
 
 from sitemapreader._log import LOGGER
 from sitemapreader._types.errors import FetchError
+from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.issues import IssueCode, make_issue, show_url
 from sitemapreader._types.options import (
     ROBOTS_MAX_CRAWL_DELAY_SECONDS,
@@ -91,6 +92,7 @@ class HttpFetcher(MakesClients):
         limits: how much is read of one document.
     """
 
+    @answer_keywords()
     def __init__(
         self,
         options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 
 from sitemapreader import (
@@ -12,6 +15,7 @@ from sitemapreader import (
     FetchOptions,
     Follow,
     Limits,
+    Sample,
     Search,
     discover_sync,
     walk as start_walk,
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 
 SITE = "https://example.org/"
 walk: Callable[..., Any] = start_walk
+make_limits: Callable[..., Any] = Limits
 many: Callable[..., Any] = walk_many
 walks = pytest.mark.parametrize(
     "start", [walk, walk_sync, lambda site, **a: many([site], **a)]
@@ -125,6 +130,80 @@ def test_an_argument_that_does_not_exist(
     """Arguments of other libraries are answered with where the same is set here."""
     with pytest.raises(TypeError, match=f"has no argument '{argument}'.*{instead}"):
         start(SITE, **{argument: 5})
+
+
+FIELDS: list[tuple[Callable[..., Any], str, str]] = [
+    # a habit that the class itself answers
+    (
+        FetchOptions,
+        "timeout",
+        "FetchOptions has no argument 'timeout': write total_seconds=...",
+    ),
+    (FetchOptions, "retries", "write max_attempts=..."),
+    (FetchOptions, "cookies", "write headers={'Cookie': ...}"),
+    (FetchOptions, "workers", "write concurrency=..."),
+    (FetchOptions, "allow_private", "write allow_networks=('10.0.0.0/8',)"),
+    (Limits, "max_documents", "write documents=..."),
+    (Limits, "limit", "write max_urls=..."),
+    (Limits, "deadline", "write max_time=timedelta(...)"),
+    (Search, "rss", "write feeds=True"),
+    (Follow, "same_domain", "write hosts='site'"),
+    (partial(Sample, 5), "random_state", "write seed=..."),
+    (
+        partial(Changes, "a.db"),
+        "removed",
+        "write unlisted=True",
+    ),
+    # a typing error
+    (Limits, "max_url", "write max_urls=..."),
+    (Limits, "docments", "did you mean documents?"),
+    (Follow, "prunes", "did you mean prune?"),
+    # what another argument of the walk sets
+    (
+        Limits,
+        "timeout",
+        "in the call of walk, write options=FetchOptions(total_seconds=...)",
+    ),
+    (
+        FetchOptions,
+        "max_urls",
+        "in the call of walk, write limits=Limits(max_urls=...)",
+    ),
+    (FetchOptions, "limits", "in the call of walk, write limits=..."),
+    (Search, "include", "in the call of walk, write include=..."),
+    (Follow, "url", "in the call of walk, write the site as the first argument"),
+    (Limits, "verify", "there is none: certificates are always verified"),
+    (Limits, "qqq", "Limits has no argument 'qqq': see its documentation"),
+    (
+        HttpFetcher,
+        "user_agent",
+        "HttpFetcher has no argument 'user_agent': write options=",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "argument", "instead"), FIELDS)
+def test_an_option_that_does_not_exist(
+    make: Callable[..., Any], argument: str, instead: str
+) -> None:
+    """Classes of options answer as walk does: with their own field, or where else it is set."""
+    with pytest.raises(TypeError, match=re.escape(instead)):
+        make(**{argument: 3})
+
+
+@for_each("kind", [Limits, FetchOptions, Search, Follow, Sample, Changes])
+def test_a_class_of_options_shows_its_fields(kind: type) -> None:
+    """The answer to wrong names hides no right one from `help`."""
+    shown = inspect.signature(kind).parameters
+    assert [*shown] == [field.name for field in attrs.fields(kind)]
+
+
+def test_the_arguments_that_belong_to_a_walk() -> None:
+    """The advice names each keyword argument of `walk`, and no other one."""
+    for name, parameter in inspect.signature(walk).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            with pytest.raises(TypeError, match=f"in the call of walk, write .*{name}"):
+                make_limits(**{name: 3})
 
 
 class Session:

@@ -1,0 +1,74 @@
+"""Classes of options that answer unknown keyword arguments with what to write instead."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+C = TypeVar("C", bound=type)
+
+WALK_ARGUMENTS = frozenset(
+    {
+        *("sitemaps", "since", "until", "undated", "include", "exclude", "language"),
+        *("unique", "scope", "sample", "search", "follow", "state", "on_document"),
+        *("trusted", "fetcher", "limits", "options"),
+    }
+)
+"""Keyword arguments of `walk`, to which the classes of options belong."""
+NESTED_ARGUMENTS: dict[str, str] = {
+    "changes": "state=Changes(state)",
+    "initial": 'kinds=("new", "gone", "initial")',
+}
+"""Fields of options, and arguments of 0.3 -> how they are written now."""
+NO_HINT = " see its documentation"
+
+
+def answer_fields(written: str) -> Callable[[C], C]:
+    """Make a class refuse keyword arguments that are no fields, with the advice for each.
+
+    It is a decorator, which stands above the one of attrs. `written` is how an argument sets a
+    field of the class, such as "limits=Limits({}=...)".
+    """
+
+    def decorate(kind: C) -> C:
+        fill = kind.__init__  # type: ignore[misc] # of this class, and of no subclass
+        fields = attrs.fields_dict(kind)
+        for name, field in fields.items():
+            if field.kw_only or field is not attrs.fields(kind)[0]:
+                NESTED_ARGUMENTS[name] = written.format(name)
+
+        @wraps(fill)
+        def __init__(self: object, *values: Any, **names: Any) -> None:  # noqa: N807 (it is one)
+            _advise_fields(kind, names, written.partition("(")[0])
+            fill(self, *values, **names)
+
+        kind.__init__ = __init__  # type: ignore[misc] # of this class, and of no subclass
+        return kind
+
+    return decorate
+
+
+def _advise_fields(kind: type, names: Collection[str], argument: str) -> None:
+    """Raise TypeError for a name that is no field of a class of options."""
+    fields = attrs.fields_dict(kind)
+    for name in names:
+        if name in fields:
+            continue
+        from sitemapreader._types.habits import (  # noqa: PLC0415 (rare)
+            advise_argument,
+            advise_field,
+        )
+
+        settings = {each: f"{each}=..." for each in WALK_ARGUMENTS} | NESTED_ARGUMENTS
+        hint = ""
+        if name not in settings:
+            hint = advise_field(name, f"{argument}(", fields)
+        if not hint:
+            hint = advise_argument(name, WALK_ARGUMENTS, settings)
+            hint = hint.replace(" write", " in the call of walk, write", 1)
+        raise TypeError(f"{kind.__name__} has no argument {name!r}:{hint or NO_HINT}")
