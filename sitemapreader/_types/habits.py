@@ -27,6 +27,8 @@ _NEGATIONS = {"no", "not", "skip", "ignore", "disable", "without", "exclude"}
 """Words before a name that turn its meaning round."""
 _FLAG = re.compile(r"(?<!\S)--?[a-z][a-z-]*", re.IGNORECASE)
 _VALUE = re.compile(r"--format ([a-z]+)")
+_INNER_ARGUMENTS = re.compile(r"(?:state, |number, )?(\S.*?)\)(?=$|[,; ])")
+"""The rest of a call, behind its parenthesis."""
 _KEYWORD = re.compile(r"(\w+)=")
 
 
@@ -215,10 +217,9 @@ def advise_field(name: str, opening: str, fields: Collection[str]) -> str:
         opening: how the class begins as an argument, such as "limits=Limits(".
         fields: the fields of the class.
     """
-    call = re.compile(rf"{re.escape(opening)}(?:\w+, )?(.*?)\)(?=$|[,; ])")
     for habit in _find_habits("argument", name):
         for text in habit.write:
-            if written := call.search(text):
+            if written := _INNER_ARGUMENTS.match(text.partition(opening)[2]):
                 return f" write {written[1]}"
     return suggest(name, fields)
 

@@ -22,6 +22,7 @@ from tests.support.grouping import grouped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
 
     from sitemapreader import Document, Report
 
@@ -243,6 +244,32 @@ async def test_a_robots_txt_for_which_a_client_raises_404_forbids_nothing(
 
     found, report = await read(FunctionFetcher(get))
     assert (found, report.complete) == (URLS, True)
+
+
+async def test_an_error_for_304_leaves_a_document_unchanged(tmp_path: Path) -> None:
+    """The urllib of Python raises it for the answer to a conditional request."""
+    version = {"etag": '"1"'}
+    answer = StoredResponse(f"{HOME}/sitemap.xml", SITEMAP, 200, version)
+
+    class Versioned(Own):
+        @asynccontextmanager
+        async def open(self, url: str, **given: Any) -> AsyncIterator[StoredResponse]:
+            if given.get("headers") and url.endswith("sitemap.xml"):
+                raise make_urllib_error(304)
+            async with super().open(url) as response:
+                yield response
+
+    for status in ("complete", "unchanged"):
+        async with walk(
+            sitemaps=[f"{HOME}/sitemap.xml"],
+            fetcher=Versioned(answer),
+            state=tmp_path / "a.db",
+        ) as entries:
+            _ = [entry async for entry in entries]
+        (document,) = [
+            each for each in entries.report.documents if each.via is not None
+        ]
+        assert document.status == status
 
 
 class HeldStatusError(Exception):

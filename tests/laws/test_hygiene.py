@@ -61,9 +61,10 @@ def passes_on(handler: ast.ExceptHandler) -> bool:
     )
 
 
-BARRIERS = {"_many.run": 1, "distributed.planning": 1}
-"""Where a bug ends one site of many (its traceback is logged, its outcome is "error"), and where a
-decompressor that fsspec has chosen raises an error of its own."""
+BARRIERS = {"_many.run": 1, "distributed.planning": 1, "fetch.client": 1}
+"""Where a bug ends one site of many (its traceback is logged, its outcome is "error"), where a
+decompressor that fsspec has chosen raises an error of its own, and where an error of the caller's
+HTTP client has the status of a response; any other one is raised again."""
 
 
 def broad_excepts(tree: ast.AST) -> list[int]:
