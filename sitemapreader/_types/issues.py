@@ -151,7 +151,7 @@ class IssueCode(StrEnum):
     HOST_MAPPED = ("host-mapped", INFO, "URLs of one host were fetched from another host", "nothing needs to be done, because `FetchOptions.map_hosts` was given")
     SITE_MOVED = ("site-moved", WARNING, "the site's start page redirects to another host, where its sitemaps were searched", "pass the new address")
     OTHER_SITE = ("other-site", WARNING, "none of the listed URLs is on the site that you named", "pass the site of these URLs. To read a copy whose robots.txt or sitemaps name the original, use `FetchOptions.map_hosts`")
-    NO_SITEMAP = ("no-sitemap", ERROR, "no sitemap was found", "name the sitemap in robots.txt. To read one that you know, pass its URL with `sitemaps=`")
+    NO_SITEMAP = ("no-sitemap", ERROR, "no sitemap was found", "let robots.txt name a sitemap that can be read. To read one that you know, pass its URL with `sitemaps=`")
     FEED_NOT_READ = ("feed-not-read", WARNING, "no sitemap was found; the start page links to a feed, which was not read", "use `Search(feeds=True)` to read the feed")
     CYCLE = ("cycle", INFO, "a sitemap lists a sitemap that was already read", "list each sitemap once")
     REDIRECTS_UP = ("redirects-up", ERROR, "a sitemap redirects to its own index, to robots.txt or to the start page", "restore the sitemap, or remove it from its index")

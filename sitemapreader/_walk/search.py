@@ -242,8 +242,16 @@ class SiteSearch:
         else:
             tried = [each for each in report.documents if each.via is Via.WELL_KNOWN]
             forbidden = sum(each.http_status == _FORBIDDEN for each in tried)
-            said = f"{forbidden} of {len(tried)} guessed paths return 403"
-            await self._report(IssueCode.NO_SITEMAP, value=said if forbidden else None)
+            causes = []
+            named = [each for each in report.documents if each.via is Via.ROBOTS]
+            if named:
+                causes.append(
+                    f"robots.txt names {named[0].url}, which could not be read as a "
+                    f"sitemap: {named[0].reason}"
+                )
+            if forbidden:
+                causes.append(f"{forbidden} of {len(tried)} guessed paths return 403")
+            await self._report(IssueCode.NO_SITEMAP, value="; ".join(causes) or None)
 
     async def try_all(self, *, reads_page: bool = True) -> ProbeResult:
         """Try the sitemaps that the site names, then the guesses, until one is a sitemap."""

@@ -81,3 +81,26 @@ async def test_plain_403s_are_tried_to_the_end_and_counted() -> None:
     assert {*read.codes} == {"no-sitemap"}
     number = len(WELL_KNOWN_PATHS)
     assert read.value("no-sitemap") == f"{number} of {number} guessed paths return 403"
+
+
+@pytest.mark.parametrize(
+    ("page", "reason"),
+    [
+        (Answer(b"<!doctype html><title>Hello</title>", 200, HTML), "html-not-sitemap"),
+        (404, "http-status"),
+    ],
+)
+async def test_a_named_sitemap_that_is_none_today_is_named(
+    page: Answer | int, reason: str
+) -> None:
+    """Where robots.txt names a sitemap, that it is not one is the cause, not a missing line."""
+    async with serve_site(404) as site:
+        named = f"{site.base}/sitemap.xml"
+        site.pages |= {
+            "/robots.txt": Answer(f"Sitemap: {named}\n".encode(), 200),
+            "/sitemap.xml": page,
+        }
+        read = await read_site(site.base)
+    assert read.value("no-sitemap") == (
+        f"robots.txt names {named}, which could not be read as a sitemap: {reason}"
+    )
