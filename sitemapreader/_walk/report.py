@@ -79,7 +79,8 @@ class Report:
         counts: how many Issues of each code there were.
         statuses: how many documents ended in each way.
         left_out: how many listed sitemaps were skipped, by the reason.
-        entries: how many URLs were delivered, of all documents.
+        entries: how many URLs were delivered, of all documents, batch by batch: a loop over entries
+            that ends early has seen fewer.
         undated: how many of these had no date, with `since` or `until`; else 0.
         future: how many of these had a date more than a day from now, in the same case.
         sampled_from: how many URLs passed, of which `sample` drew those that were delivered; `None`

@@ -139,6 +139,15 @@ def test_it_streams() -> None:
     assert entries.report.documents[0].reason == "left-early"
 
 
+def test_urls_are_counted_by_batch() -> None:
+    """A loop over entries that ends early has seen fewer than its report counts."""
+    with start({TOP: urlset(*"abc")}) as entries:
+        for entry in entries:
+            assert entry.loc.endswith("a")
+            break
+    assert entries.report.entries == 3
+
+
 async def test_inside_a_running_loop() -> None:
     """It works where an event loop is running, as in a notebook."""
     assert asyncio.get_running_loop().is_running()
