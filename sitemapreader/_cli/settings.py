@@ -95,6 +95,10 @@ def _read_table(path: Path, keys: Iterable[str]) -> dict[str, Any]:
         table = tomllib.loads(text)
     except RecursionError:
         raise ArgumentTypeError("the file is nested too deep") from None
+    except tomllib.TOMLDecodeError as error:
+        if "Invalid value" not in str(error):
+            raise
+        raise ArgumentTypeError(f'{error}: write a text in quotes: "text"') from None
     for key in keys:
         table = _get_table(table, key)
     return table

@@ -198,7 +198,7 @@ def match_codes(
             if rule.category.lower() == word.lower()
         }
     if not found:
-        is_prefix = any(code.startswith(word) for code in rules)
+        is_prefix = word and any(code.startswith(word) for code in rules)
         names = [*rules, *map(str.lower, Category)]
         if is_prefix:
             hint = f" did you mean {word}*?"

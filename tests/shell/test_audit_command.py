@@ -108,6 +108,24 @@ def test_a_quiet_audit_says_nothing_unless_it_is_asked(
     assert run("compare", report, report, "-q", "-o", "-").stdout != ""
 
 
+def test_an_error_of_the_settings_names_their_file(
+    folder: Path, tmp_path: Path
+) -> None:
+    """A rule that does not exist is corrected where it is written."""
+    settings = tmp_path / "sitemapreader.toml"
+    for text, said in {
+        'ignore = ["url-lowercase"]': "sitemapreader.toml: --ignore: there is no rule",
+        "fail-on = warning": 'column 11): write a text in quotes: "text"',
+    }.items():
+        settings.write_text(f"[audit]\n{text}\n")
+        done = run("audit", str(folder), cwd=str(tmp_path))
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    settings.write_text('[audit]\nignore = ["urls"]\n')
+    done = run("audit", str(folder), "--select", "", cwd=str(tmp_path))
+    assert "error: --select: there is no rule, category or prefix ''" in done.stderr
+    assert "--list-rules" in done.stderr
+
+
 def test_the_suffixes_of_tables_are_named_among_the_formats(folder: Path) -> None:
     """A table of pages is an output as well."""
     done = run("audit", str(folder), "-o", "report.pdf")

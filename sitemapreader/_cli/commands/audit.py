@@ -231,7 +231,7 @@ class _AuditCommand:
         try:
             result = await self._judge()
         except AuditInputError as error:
-            raise UsageError(str(error)) from None
+            raise UsageError(self._name_settings(str(error))) from None
         except asyncio.CancelledError as error:
             error.add_note(
                 "no report was written: to get one, limit the audit with --max-time"
@@ -287,6 +287,15 @@ class _AuditCommand:
         for finding in result.findings:
             finding.rule = _speak(finding.rule)
         return result
+
+    def _name_settings(self, text: str) -> str:
+        """Put the settings file before an error about an option that it has set."""
+        settings = self._arguments.settings
+        for name, value in settings.values.items():
+            is_set = getattr(self._arguments, name, None) == value
+            if is_set and text.startswith(f"`{name}`:"):
+                return f"{settings.file}: {text}"
+        return text
 
     def _write_baseline(self, result: Audit, path: str) -> None:
         """Write a baseline, and print how many hits it has."""
