@@ -298,8 +298,12 @@ class RowSource:
 def _plan_walk(source: SitePlace) -> Walk:
     if isinstance(source, str) and source and not has_web_scheme(source):
         path = Path(path_of(source))
-        if path.exists():  # otherwise the error of the walk explains URLs
-            source = path
+        if not path.exists():
+            raise ValueError(
+                f"there is no file or folder {source!r}, and a site must be a full URL such as "
+                "'https://example.org/'"
+            )
+        source = path
     return walk_sync(source)
 
 

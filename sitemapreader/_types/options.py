@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from inspect import iscoroutinefunction
+from itertools import chain
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -19,7 +21,7 @@ from sitemapreader._types.models import Format
 from sitemapreader._version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from sitemapreader._identity import Identity
 
@@ -87,6 +89,35 @@ def check_flag(_: object, field: attrs.Attribute[bool], value: object) -> None:
     """Raise TypeError unless the value is a bool: an attrs validator."""
     if not isinstance(value, bool):
         raise TypeError(f"{field.name} must be of type bool, got {value!r}")
+
+
+def _delay(_: object, field: attrs.Attribute[float], value: object) -> None:
+    said = (
+        f"`{field.name}` must be a finite number of seconds such as 1.5, got {value!r}"
+    )
+    if not isinstance(value, Real):
+        raise TypeError(said)
+    if not 0 <= float(value) < float("inf"):
+        raise ValueError(said)
+
+
+def _tuple_of(
+    kind: type, example: str
+) -> Callable[[object, attrs.Attribute[Any], object], None]:
+    """Make an attrs validator for several values of a type."""
+
+    def check(_: object, field: attrs.Attribute[Any], value: object) -> None:
+        if isinstance(value, str) or not isinstance(value, Collection):
+            is_right = False
+        else:
+            is_right = all(isinstance(each, kind) for each in value)
+        if not is_right:
+            raise TypeError(
+                f"`{field.name}` must be a tuple of {kind.__name__}, got {value!r}: "
+                f"write {field.name}={example}"
+            )
+
+    return check
 
 
 def _max_urls(_: object, __: object, value: Any) -> None:
@@ -235,8 +266,17 @@ def _proxy(_: object, field: attrs.Attribute[str | None], value: str | None) -> 
 
 
 def _headers(
-    _: object, _field: attrs.Attribute[dict[str, str]], value: dict[str, str]
+    _: object, field: attrs.Attribute[dict[str, str]], value: dict[str, str]
 ) -> None:
+    is_mapping = isinstance(value, Mapping)
+    if not is_mapping or not all(
+        isinstance(text, str) for text in chain(*value.items())
+    ):
+        # SECURITY: the message does not quote it, because it may contain a password.
+        raise TypeError(
+            f"`{field.name}` must be a dict of texts: "
+            f"write {field.name}={{'Accept-Language': 'en'}}"
+        )
     for name, text in value.items():
         if not _HEADER_NAME.fullmatch(name):
             raise ValueError(
@@ -251,6 +291,8 @@ def _headers(
 
 
 def _user_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"`{field.name}` must be a line of text, got {value!r}")
     if _NOT_IN_HEADERS.search(value) or not value.strip():
         raise ValueError(f"`{field.name}` must be a line of text, got {value!r}")
 
@@ -318,7 +360,7 @@ class FetchOptions:
     """Requests to one host at the same time."""
     per_address: int = _limit(8)
     """Requests to one address at the same time, however many names lead there."""
-    delay_seconds: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
+    delay_seconds: float = attrs.field(default=0.0, validator=_delay)
     """Least time between two requests to one host; a Crawl-delay in robots.txt raises it."""
     respect_robots: bool = attrs.field(default=True, validator=check_flag)
     """Fetch no child that robots.txt forbids, and try no path that it disallows (none at all if it
@@ -343,9 +385,13 @@ class FetchOptions:
     """RFC 9309, section 2.3.1.2: "at least five consecutive redirects"."""
     allow_downgrade: bool = False
     """Follow a redirect from https to http."""
-    allow_networks: tuple[str, ...] = ()
+    allow_networks: tuple[str, ...] = attrs.field(
+        default=(), validator=_tuple_of(str, "('10.0.0.0/8',)")
+    )
     """Networks that are not public and may be connected to, such as "10.0.0.0/8"."""
-    allow_ports: tuple[int, ...] = ()
+    allow_ports: tuple[int, ...] = attrs.field(
+        default=(), validator=_tuple_of(int, "(8080,)")
+    )
     """Ports besides 80, 443 and the port of the start URL."""
 
     def __attrs_post_init__(self) -> None:

@@ -220,8 +220,12 @@ def make_config(
 ) -> WalkConfig:
     """Check the arguments of a walk, or fields of `WalkConfig`."""
     _check_type("search", search, Search, ": write search=Search(probe='few')")
-    _check_type("limits", limits, Limits)
-    _check_type("options", options, FetchOptions)
+    _check_type("limits", limits, Limits, ": write limits=Limits(max_urls=1_000)")
+    _check_type("options", options, FetchOptions, ": write options=FetchOptions(...)")
+    if isinstance(site, list | tuple | set | frozenset):
+        raise TypeError(
+            f"site must be one URL, got {type(site).__name__}: write walk_many(sites) for several"
+        )
     chosen = attrs.fields_dict(Selection).keys() & arguments.keys()
     selection = Selection(**{name: arguments.pop(name) for name in chosen})
     if follow is None or not isinstance(follow, Follow):

@@ -46,7 +46,8 @@ def _pattern(value: str | re.Pattern[str]) -> re.Pattern[str]:
     return value if isinstance(value, re.Pattern) else compile_pattern(value)
 
 
-_LANGUAGE = re.compile(r"[a-z]{1,8}([-_][a-z0-9]{1,8})*", re.IGNORECASE | re.ASCII)
+_LANGUAGE = re.compile(r"([a-z]{2,3}|x)([-_][a-z0-9]{1,8})*", re.IGNORECASE | re.ASCII)
+"""RFC 5646, section 2.1; no language of more than three letters is registered."""
 
 
 def _languages(values: str | Iterable[str]) -> tuple[str, ...]:

@@ -216,8 +216,8 @@ def find_settings(
     if not can_open:
         raise TypeError(
             "fetcher must be an object with the method `open` of `Fetcher`, got "
-            f"{fetcher_type}: write fetcher=HttpFetcher(options), or wrap another client "
-            "in an object with `open`"
+            f"{fetcher_type}: write fetcher=HttpFetcher(options), wrap another client "
+            "in an object with `open`, or write FunctionFetcher(function) for a function of a URL"
         )
     settings = find_hook(fetcher, HasSettings)
     if settings is None:

@@ -378,6 +378,8 @@ def test_nothing_is_fetched_before_a_mistake_is_said() -> None:
     wrong: list[tuple[Any, type[Exception], str]] = [
         ("", ValueError, "no site was given: write one"),
         ("two.example", ValueError, "full URL"),
+        ("nosuchfolder", ValueError, "there is no file or folder 'nosuchfolder'"),
+        (["nosuchfolder"], ValueError, "there is no file or folder 'nosuchfolder'"),
         (Path("not-there"), FileNotFoundError, "not-there does not exist"),
     ]
     for source, kind, said in wrong:

@@ -23,6 +23,7 @@ from sitemapreader import (
     walk_sync,
 )
 from sitemapreader.fetch import HttpFetcher, MemoryFetcher
+from sitemapreader.tables import to_dataframe
 from tests.support.each_case import for_each
 from tests.support.walking import urlset
 
@@ -204,6 +205,67 @@ def test_the_arguments_that_belong_to_a_walk() -> None:
         if parameter.kind is parameter.KEYWORD_ONLY:
             with pytest.raises(TypeError, match=f"in the call of walk, write .*{name}"):
                 make_limits(**{name: 3})
+
+
+VALUES: list[tuple[Callable[..., Any], str, object, str]] = [
+    (FetchOptions, "headers", ["a"], "must be a dict of texts: write headers={'"),
+    (FetchOptions, "headers", {"A": 5}, "must be a dict of texts: write headers={'"),
+    (FetchOptions, "user_agent", 5, "must be a line of text, got 5"),
+    (FetchOptions, "allow_ports", 18080, "got 18080: write allow_ports=(8080,)"),
+    (FetchOptions, "allow_ports", ("80",), "must be a tuple of int"),
+    (
+        FetchOptions,
+        "allow_networks",
+        "10.0.0.0/8",
+        "write allow_networks=('10.0.0.0/8',)",
+    ),
+    (
+        FetchOptions,
+        "delay_seconds",
+        "1",
+        "must be a finite number of seconds such as 1.5",
+    ),
+    (
+        partial(walk, SITE),
+        "limits",
+        {"max_urls": 3},
+        "write limits=Limits(max_urls=1_000)",
+    ),
+    (partial(walk, SITE), "options", {}, "write options=FetchOptions(...)"),
+    (partial(walk, SITE), "fetcher", len, "FunctionFetcher(function)"),
+    (partial(walk, SITE), "at_once", 4, "write walk_many(sites, at_once=...)"),
+    (walk, "site", [SITE, SITE], "must be one URL, got list: write walk_many(sites)"),
+    (
+        partial(to_dataframe, SITE),
+        "columns",
+        ["loc"],
+        "choose frame[['loc', 'lastmod']]",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "name", "value", "said"), VALUES)
+def test_a_value_of_another_type_is_answered_with_an_example(
+    make: Callable[..., Any], name: str, value: object, said: str
+) -> None:
+    """No operator or attribute of Python is named, but what to write."""
+    with pytest.raises(TypeError, match=re.escape(said)):
+        make(**{name: value})
+
+
+@pytest.mark.parametrize("value", [-1, float("inf"), float("nan")])
+def test_a_delay_is_finite(value: float) -> None:
+    """Nobody can wait such a time."""
+    with pytest.raises(ValueError, match="`delay_seconds` must be a finite number"):
+        FetchOptions(delay_seconds=value)
+
+
+@walks
+@pytest.mark.parametrize("code", ["english", "deutsch", "e", "en,english"])
+def test_a_language_is_a_code(start: Callable[..., Any], code: str) -> None:
+    """The name of a language would leave out every entry."""
+    with pytest.raises(ValueError, match="must have codes such as en or pt-BR, got"):
+        start(SITE, language=code)
 
 
 class Session:
