@@ -219,6 +219,10 @@ Known: TypeAlias = "str | PathLike[str] | Iterable[str]"
 """A file, or the URLs themselves."""
 LIST_COLUMNS = ("url", "address", "page", "loc", "top pages")
 """Names of the column of URLs, in any case; the first that exists is read."""
+OLD_COLUMNS = ("old", "old url", *LIST_COLUMNS)
+"""The same of a list of old URLs."""
+NEW_COLUMNS = ("new", "new url")
+"""Names of the column of the URLs that they are to lead to."""
 ABOUT = {
     "status": ("status code", "http status code", "status", "http status"),
     "indexability": ("indexability", "indexable"),
@@ -324,6 +328,7 @@ def _end_list(database: AuditDatabase, table: str, name: str) -> int:
 def _read(database: AuditDatabase, path: Path, table: str) -> None:
     """Insert the texts of a file that may be URLs, and a crawl's columns about them."""
     argument = "urls" if table == "known" else "was"
+    columns = LIST_COLUMNS if table == "known" else OLD_COLUMNS
     what = f"`{argument}`: the list of {table} URLs"
     if not path.is_file():
         raise AuditInputError(f"{what} cannot be read: there is no file {path}")
@@ -338,7 +343,7 @@ def _read(database: AuditDatabase, path: Path, table: str) -> None:
             # a name is no pattern, whatever characters it has
             "path": re.sub(r"([*?\[])", r"[\1]", str(path.resolve())),
             "limit": _LINE_BYTES,
-            "names": LIST_COLUMNS,
+            "names": columns,
         }
         is_gzip = name != path.name.lower()
         if reader in _BY_LINES:
@@ -350,23 +355,29 @@ def _read(database: AuditDatabase, path: Path, table: str) -> None:
             f"SELECT column_name FROM (DESCRIBE SELECT * FROM {reader})", **passed
         )
         names = {trim(each).lower(): each for (each,) in reversed(described)}
-        column = next((names[name] for name in LIST_COLUMNS if name in names), None)
+        column = next((names[name] for name in columns if name in names), None)
         if column is None:
             raise AuditInputError(
                 f"{path} has no column of URLs: name one of its columns "
-                f"({', '.join(each for (each,) in described) or 'none'}) {', '.join(LIST_COLUMNS)}"
+                f"({', '.join(each for (each,) in described) or 'none'}) {', '.join(columns)}"
             )
         database.ask(
             _KNOWN_QUERIES["read"].format(_quote_name(column), reader), **passed
         )
+        new = next((names[name] for name in NEW_COLUMNS if name in names), None)
+        if table == "old" and new is not None:
+            query = _KNOWN_QUERIES["add_targets"].format(
+                _quote_name(column), _quote_name(new), reader
+            )
+            database.ask(query, **passed, blanks=_ALL_BLANKS)
         if not names.keys().isdisjoint(ABOUT["status"]):
-            columns = {"loc": column} | {
+            sources = {"loc": column} | {
                 field: next((names[name] for name in known if name in names), None)
                 for field, known in ABOUT.items()
             }
             chosen = ", ".join(
                 f"{'NULL' if each is None else _quote_name(each)}::VARCHAR AS {field}"
-                for field, each in columns.items()
+                for field, each in sources.items()
             )
             if table == "known":
                 crawled = "crawled"

@@ -340,6 +340,25 @@ async def test_what_became_of_old_urls_at_another_host(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("header", ["old,new", "url,new", "Old URL,New URL"])
+async def test_a_list_says_where_old_urls_are_to_lead(
+    tmp_path: Path, header: str
+) -> None:
+    """An old URL that leads to another page than the list says is found, with both pages."""
+    async with serve_pages(one=page(), two=page(text=f"{WORDS} two")) as server:
+        server.pages |= {
+            "/right": answer(301, Location="/one"),
+            "/wrong": answer(301, Location="/two"),
+        }
+        publish(server, "one", "two")
+        rows = [f"{server.base}{path},{server.base}one" for path in ("right", "wrong")]
+        (tmp_path / "map.csv").write_text("\n".join([header, *rows]))
+        was = tmp_path / "map.csv"
+        with await judge(server.base, None, was=was, select=WAS) as result:
+            detail = f"to {server.base}two, not {server.base}one"
+            assert hits(result) == {"was-elsewhere": [("wrong", detail)]}
+
+
 async def test_old_urls_that_fail_have_not_arrived(tmp_path: Path) -> None:
     """A loop, a failing target and a target like an error page are errors, each with its reason.
 

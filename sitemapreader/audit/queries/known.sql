@@ -42,6 +42,12 @@ FROM (
 )
 WHERE regexp_matches(loc, '(?i)^https?://') AND status IS NOT NULL
 
+-- add_targets: where old URLs are to lead; {0} and {1} are the columns, {2} reads the file
+INSERT INTO old_target
+SELECT url_key(old), min(new), min(url_key(new))
+FROM (SELECT trim({0}::VARCHAR, $blanks) AS old, usable_url({1}::VARCHAR) AS new FROM {2})
+WHERE regexp_matches(old, '(?i)^https?://') AND new <> '' GROUP BY ALL
+
 -- add_urls: {} is the table; what was no page of the old site need not lead anywhere
 INSERT INTO {}
 SELECT min(loc) AS loc, key FROM (

@@ -194,6 +194,7 @@ CREATE TABLE crawled (         -- what --urls says that pages answered
     is_html BOOLEAN, is_indexable BOOLEAN
 );
 CREATE TABLE old_crawled AS FROM crawled;   -- what --was says of them
+CREATE TABLE old_target (key VARCHAR, new VARCHAR, new_key VARCHAR);   -- where --was wants them to lead
 CREATE TABLE baseline (
     code VARCHAR, document VARCHAR, url VARCHAR, -- a known hit
     more UBIGINT                                 -- or how many more there are in the document
