@@ -58,7 +58,10 @@ class LoopThread:
             raise fault
 
     def call(
-        self, work: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+        self,
+        work: Callable[P, Awaitable[T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
     ) -> Future[T]:
         """Run a coroutine function in the thread; pass its result to `get_result`."""
         loop = self._loop.result()
@@ -207,7 +210,9 @@ class ExitError(Exception):
 
 
 async def contain(
-    work: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+    work: Callable[P, Awaitable[T]],
+    *args: P.args,
+    **kwargs: P.kwargs,
 ) -> T:
     """Await a function; raise ExitError for an exit, or a cancellation by nobody."""
     try:

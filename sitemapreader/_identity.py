@@ -87,7 +87,12 @@ class SignatureParameters:
         nonce = b64encode(secrets.token_bytes(_NONCE_BYTES)).decode()
         return cls(created, created + seconds, nonce)
 
-    def write(self, covered: Mapping[str, str], keyid: str, tag: str) -> str:
+    def write(
+        self,
+        covered: Mapping[str, str],
+        keyid: str,
+        tag: str,
+    ) -> str:
         """Write the value of a Signature-Input (RFC 9421, section 2.3)."""
         components = " ".join(covered)
         value = (
@@ -99,7 +104,11 @@ class SignatureParameters:
         return f'{value};tag="{tag}"'
 
 
-def _check_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
+def _check_agent(
+    _: object,
+    field: attrs.Attribute[str],
+    value: str,
+) -> None:
     """Raise ValueError unless the value can be sent as a URL of the crawler."""
     problem = (
         f"`{field.name}` must be an https URL in ASCII, such as https://crawler.example"
@@ -119,7 +128,11 @@ def _check_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
         raise ValueError(f"{problem}, got {value!r}")
 
 
-def _check_form(_: object, field: attrs.Attribute[str], value: str) -> None:
+def _check_form(
+    _: object,
+    field: attrs.Attribute[str],
+    value: str,
+) -> None:
     forms = get_args(SignatureForm)
     if value not in forms:
         raise ValueError(
@@ -196,7 +209,10 @@ class Identity:
         return self.sign_with(SignatureParameters.make(self.seconds), parsed, method)
 
     def sign_with(
-        self, parameters: SignatureParameters, url: URL, method: str = "GET"
+        self,
+        parameters: SignatureParameters,
+        url: URL,
+        method: str = "GET",
     ) -> dict[str, str]:
         """Return the headers that sign a request with these parameters."""
         agent = f'"{self.agent}"'
@@ -275,7 +291,10 @@ def _write_path(url: URL) -> str:
 
 
 def _make_identity(
-    key_file: str, agent: str, form: SignatureForm, seconds: int
+    key_file: str,
+    agent: str,
+    form: SignatureForm,
+    seconds: int,
 ) -> Identity:
     return Identity(key_file, agent, form=form, seconds=seconds)
 

@@ -286,7 +286,12 @@ class _Question:
                 "https://example.org/page",
             )
 
-    def add(self, code: CauseCode, message: str, **location: Any) -> None:
+    def add(
+        self,
+        code: CauseCode,
+        message: str,
+        **location: Any,
+    ) -> None:
         self.causes.append(Cause(code, message, **location))
 
     def explain(self) -> Explanation:
@@ -391,7 +396,12 @@ class _Question:
                 message += f", and its lastmod is {lastmod.isoformat()}"
             self.add(CauseCode.FILTERED, message)
 
-    def add_target(self, code: CauseCode, url: str, message: str) -> None:
+    def add_target(
+        self,
+        code: CauseCode,
+        url: str,
+        message: str,
+    ) -> None:
         """Add a cause that names another URL, and whether that URL is listed."""
         key = url_key(url)
         listed = "which is not listed either"
@@ -609,7 +619,11 @@ class _Search:
             )
 
     def _add_absence(
-        self, question: _Question, empty: list[Document], *, is_unread: bool
+        self,
+        question: _Question,
+        empty: list[Document],
+        *,
+        is_unread: bool,
     ) -> None:
         """Add the causes if sitemaps, records or the URL are missing altogether."""
         read = sum(document.listed > 0 for document in self.report.documents)

@@ -90,7 +90,11 @@ class IssueSink(Protocol):
     """Receiver of Issues about a whole document; the readers pass their `ReadStats`."""
 
     def add_issue_once(
-        self, events: list[Event], code: IssueCode, *, value: str | None = None
+        self,
+        events: list[Event],
+        code: IssueCode,
+        *,
+        value: str | None = None,
     ) -> None:
         """Append an Issue to `events` the first time only."""
 
@@ -126,7 +130,13 @@ class Transcoder:
     _evidence: int = 0
     """Continuation bytes of valid UTF-8 that were passed on."""
 
-    def feed(self, events: list[Event], data: bytes, *, final: bool = False) -> bytes:
+    def feed(
+        self,
+        events: list[Event],
+        data: bytes,
+        *,
+        final: bool = False,
+    ) -> bytes:
         """Return `data` in UTF-8; half a character, or bytes still in doubt, wait."""
         if self._other_codec is not None:
             data = self._prove(events, data, final=final)
@@ -142,7 +152,13 @@ class Transcoder:
         """True if bytes wait for the next ones."""
         return bool(self._held)
 
-    def _prove(self, events: list[Event], data: bytes, *, final: bool) -> bytes:
+    def _prove(
+        self,
+        events: list[Event],
+        data: bytes,
+        *,
+        final: bool,
+    ) -> bytes:
         """Return the bytes to pass on; choose the encoding if they prove it."""
         data = self._held + data
         self._held = b""
@@ -176,7 +192,10 @@ class Transcoder:
 
 
 def start_transcoder(
-    events: list[Event], stats: IssueSink, first: bytes, charset: str | None
+    events: list[Event],
+    stats: IssueSink,
+    first: bytes,
+    charset: str | None,
 ) -> tuple[Transcoder, bytes] | None:
     """Choose the encoding by the first bytes and the charset of the HTTP header.
 
@@ -207,7 +226,10 @@ def _make_decoder(codec: str) -> codecs.IncrementalDecoder:
 
 
 def _start_by_names(
-    events: list[Event], stats: IssueSink, first: bytes, names: list[str]
+    events: list[Event],
+    stats: IssueSink,
+    first: bytes,
+    names: list[str],
 ) -> tuple[Transcoder, bytes] | None:
     """Choose the encoding of a document without a mark; see `start_transcoder`."""
     supported = {name: codec for name in names if (codec := _codec(name))}

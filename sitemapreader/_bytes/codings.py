@@ -362,7 +362,11 @@ class Decompressor:
         raise DecompressionError(IssueCode.CONTENT_ENCODING, ", ".join(self._codings))
 
 
-def decode_start(data: bytes, codings: tuple[str, ...], max_bytes: int) -> bytes:
+def decode_start(
+    data: bytes,
+    codings: tuple[str, ...],
+    max_bytes: int,
+) -> bytes:
     """Decode the beginning of a body, which may be all that was received."""
     decompressor = Decompressor(Limits(), [], codings=codings)
     out = bytearray()
@@ -372,7 +376,11 @@ def decode_start(data: bytes, codings: tuple[str, ...], max_bytes: int) -> bytes
     return bytes(out[:max_bytes])
 
 
-def fill(data: bytearray, pieces: Iterable[bytes], max_bytes: int) -> bool:
+def fill(
+    data: bytearray,
+    pieces: Iterable[bytes],
+    max_bytes: int,
+) -> bool:
     """Append pieces of a body; return whether there is room for more."""
     for piece in pieces:
         data += piece

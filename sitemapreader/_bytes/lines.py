@@ -76,7 +76,9 @@ class LineReader:
 
 
 def iterate_lines(
-    pieces: Iterable[bytes], max_chars: int, errors: str = "replace"
+    pieces: Iterable[bytes],
+    max_chars: int,
+    errors: str = "replace",
 ) -> Iterator[str]:
     """Yield the lines of a text that comes in pieces, as `LineReader` reads them."""
     reader = LineReader(max_chars, errors)

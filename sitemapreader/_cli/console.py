@@ -52,7 +52,11 @@ class Console:
     """
 
     def __init__(
-        self, *, quiet: bool = False, verbose: bool = False, has_file: bool = False
+        self,
+        *,
+        quiet: bool = False,
+        verbose: bool = False,
+        has_file: bool = False,
     ) -> None:
         # the parent process may have closed it
         self._is_open = sys.stderr is not None
@@ -129,7 +133,12 @@ class Console:
                     f"{severity} {code}: {source}: and {number} more of these"
                 )
 
-    def _print_issue(self, issue: Issue, location: str, others: int) -> None:
+    def _print_issue(
+        self,
+        issue: Issue,
+        location: str,
+        others: int,
+    ) -> None:
         if issue.line:
             location += f":{issue.line}"
         note = ""
@@ -295,7 +304,13 @@ class RunSummary:
             if lost_reason not in NOTHING_LOST:
                 self._lost["not read", lost_reason] += number
 
-    def _add_losses(self, site: SiteWalk, report: Report, *, is_found: bool) -> None:
+    def _add_losses(
+        self,
+        site: SiteWalk,
+        report: Report,
+        *,
+        is_found: bool,
+    ) -> None:
         """Add the lost documents of a source, or the source itself."""
         reason = report.outcome.reason
         if not reason:
@@ -319,7 +334,12 @@ class RunSummary:
                 status = "read in part"
             self._add_loss(status, document.reason, document.url)
 
-    def _add_loss(self, status: str, reason: str, url: str) -> None:
+    def _add_loss(
+        self,
+        status: str,
+        reason: str,
+        url: str,
+    ) -> None:
         self._lost[status, reason] += 1
         urls = self._named_losses.setdefault((status, reason), [])
         if len(urls) < _MAX_NAMED_FAILURES:

@@ -39,7 +39,9 @@ _TICK_SECONDS = 0.2
 
 
 def run_process(
-    work: Callable[[], Coroutine[None, None, int]], name: str, console: Console
+    work: Callable[[], Coroutine[None, None, int]],
+    name: str,
+    console: Console,
 ) -> int:
     """Run the work to its end or until a signal; return the exit code."""
     signals: list[int] = []

@@ -105,7 +105,11 @@ def refuse_base_url(words: Iterable[str]) -> str:
     return f"{missing!r} does not exist: check the path ({_ONLY_FILES})"
 
 
-def _find_task(word: str, arguments: argparse.Namespace, find: Find) -> SiteTask:
+def _find_task(
+    word: str,
+    arguments: argparse.Namespace,
+    find: Find,
+) -> SiteTask:
     if word in COMMANDS and not Path(word).exists():
         raise UsageError(
             f"{word} is a command, which comes first: {PROGRAM} {word} [OPTION]... SOURCE..."
@@ -257,7 +261,9 @@ class SourceRun:
 
 
 def print_lines(
-    run: SourceRun, lines: LineWriter, work: Callable[[], Awaitable[None]]
+    run: SourceRun,
+    lines: LineWriter,
+    work: Callable[[], Awaitable[None]],
 ) -> int:
     """Do the work that writes lines about all sources; return the exit code."""
 

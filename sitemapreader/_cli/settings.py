@@ -111,7 +111,11 @@ def _get_table(table: dict[str, Any], key: str) -> dict[str, Any]:
     return found
 
 
-def check_names(what: str, names: Iterable[Any], known: Collection[str]) -> None:
+def check_names(
+    what: str,
+    names: Iterable[Any],
+    known: Collection[str],
+) -> None:
     """Raise ArgumentTypeError for unknown names, with the ones that may have been meant."""
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -155,7 +159,12 @@ class _SettingsReader:
                     values |= self._convert(option, name, value)
         return Settings(values, chosen, file)
 
-    def _convert(self, option: Option, name: str, value: Any) -> dict[str, Any]:
+    def _convert(
+        self,
+        option: Option,
+        name: str,
+        value: Any,
+    ) -> dict[str, Any]:
         """Return the argument that an option makes of a value, if it makes one."""
         action = option.settings.get("action")
         const = _SWITCHES.get(str(action), option.settings.get("const"))
@@ -171,7 +180,12 @@ class _SettingsReader:
             return {option.key: [self._parse(option, name, each) for each in texts]}
         return {option.key: self._parse(option, name, ",".join(texts))}
 
-    def _read_text(self, option: Option, name: str, value: Any) -> str:
+    def _read_text(
+        self,
+        option: Option,
+        name: str,
+        value: Any,
+    ) -> str:
         if isinstance(value, date):
             return value.isoformat()
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -181,7 +195,12 @@ class _SettingsReader:
             raise ArgumentTypeError(f"{name} must be a text, got {value!r}")
         return value
 
-    def _parse(self, option: Option, name: str, text: str) -> Any:
+    def _parse(
+        self,
+        option: Option,
+        name: str,
+        text: str,
+    ) -> Any:
         typed = f"name it on the command line with --{name}"
         # SECURITY: who may write the settings, as with a pull request, may not read other files.
         is_file = option.file or option.settings.get("metavar") == "FOLDER"

@@ -80,7 +80,9 @@ def parse_pattern(text: str) -> re.Pattern[str]:
 
 
 def _make_number_parser(
-    read: Callable[[str], Number], accepts: Callable[[Number], bool], example: str
+    read: Callable[[str], Number],
+    accepts: Callable[[Number], bool],
+    example: str,
 ) -> Callable[[str], Number]:
     """Return a parser of numbers of some range."""
 

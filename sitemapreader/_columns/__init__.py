@@ -87,7 +87,11 @@ _TYPES = get_type_hints(UrlEntry) | {
 }
 
 
-def _entry(name: str, meaning: str, flags: str = "") -> Column:
+def _entry(
+    name: str,
+    meaning: str,
+    flags: str = "",
+) -> Column:
     """Return a column of entries; flags are names of attributes that are True."""
     marks: dict[str, Any] = dict.fromkeys(flags.split(), True)
     return Column(name, _TYPES[name], meaning, **marks)

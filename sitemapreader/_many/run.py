@@ -352,7 +352,10 @@ class SiteRun(TaskStream[SiteBatch]):
         await self._end_site(site, **turn)
 
     async def _read_site(
-        self, task: CheckedTask, site: SiteWalk, due: frozenset[str] | None
+        self,
+        task: CheckedTask,
+        site: SiteWalk,
+        due: frozenset[str] | None,
     ) -> None:
         """Walk over a site, and note the fault that ended the walk."""
         limits = self._config.limits

@@ -62,7 +62,12 @@ class SiteSchedule:
         turn: dict[str, Any] = await self._query("find_turn", name)
         return turn
 
-    async def _query(self, function: str, *values: Any, **names: Any) -> Any:
+    async def _query(
+        self,
+        function: str,
+        *values: Any,
+        **names: Any,
+    ) -> Any:
         """Return the result of a function of the schedule for the present state."""
         from sitemapreader.changes import schedule  # noqa: PLC0415 (few runs have a state)
 

@@ -122,7 +122,10 @@ class CheckedTask(SiteTask):
         return isinstance(self.fetcher, FileFetcher | FolderFetcher)
 
     def aim(
-        self, config: WalkConfig, due: frozenset[str] | None, limits: Limits
+        self,
+        config: WalkConfig,
+        due: frozenset[str] | None,
+        limits: Limits,
     ) -> WalkConfig:
         """Return the arguments of a run for one of its sites; `due` has the URLs to request."""
         site = None if self.kind == "sitemap" else self.url

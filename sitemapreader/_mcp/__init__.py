@@ -72,7 +72,10 @@ class _Server(MCPServer):
         self._turns = asyncio.Semaphore(MAX_CALLS)
 
     async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Any = None
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        context: Any = None,
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool by name with arguments, in its turn."""
         try:
@@ -88,7 +91,10 @@ class _Server(MCPServer):
             self._turns.release()
 
     async def _call_now(
-        self, name: str, arguments: dict[str, Any], context: Any
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        context: Any,
     ) -> CallToolResult | InputRequiredResult:
         try:
             return await super().call_tool(name, arguments, context)

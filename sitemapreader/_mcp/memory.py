@@ -44,7 +44,11 @@ def open_private(path: Path) -> FileIO:
     return os.fdopen(os.open(path, flags, 0o600), "ab", 0)
 
 
-def keep_findings(rows: Path, part: Path, moment: datetime) -> None:
+def keep_findings(
+    rows: Path,
+    part: Path,
+    moment: datetime,
+) -> None:
     """Add the rows of a finished call to the earlier ones, and remove the oldest."""
     now = moment.isoformat(timespec="microseconds")
     oldest = (moment - timedelta(days=_KEPT_DAYS)).isoformat(timespec="microseconds")

@@ -178,7 +178,10 @@ class ToolAnswer(BaseModel):
     )
 
     def fill(
-        self, rows: Iterable[Mapping[str, Any] | None], limit: int, offset: int
+        self,
+        rows: Iterable[Mapping[str, Any] | None],
+        limit: int,
+        offset: int,
     ) -> "ToolAnswer":
         """Add the rows that follow an offset, as far as there is room for them."""
         size = 0
@@ -232,7 +235,10 @@ class SiteTools:
     _memory: SiteMemory
 
     async def discover(
-        self, site: Site, limit: Limit = 100, offset: Offset = 0
+        self,
+        site: Site,
+        limit: Limit = 100,
+        offset: Offset = 0,
     ) -> ToolAnswer:
         """Find the sitemaps of a site.
 
@@ -247,7 +253,10 @@ class SiteTools:
         return answer.fill(rows, limit, offset)
 
     async def tree(
-        self, site: Site, limit: Limit = 100, offset: Offset = 0
+        self,
+        site: Site,
+        limit: Limit = 100,
+        offset: Offset = 0,
     ) -> ToolAnswer:
         """Read all sitemaps: what each is, how many URLs it lists, which failed, and why.
 
@@ -370,7 +379,12 @@ class SiteTools:
                     return answer.fill(map(json.loads, file), limit, offset)
             return answer.fill(read_findings(rows, moment), limit, offset)
 
-    async def _find_changes(self, site: str, rows: Path, answer: ToolAnswer) -> Path:
+    async def _find_changes(
+        self,
+        site: str,
+        rows: Path,
+        answer: ToolAnswer,
+    ) -> Path:
         """Write changes into a second file, which becomes `rows` at the end; return the file."""
         is_first = not rows.exists()  # noqa: ASYNC240 (names in our own folder)
         is_over = False
@@ -405,7 +419,10 @@ class SiteTools:
         return rows
 
     async def audit(
-        self, site: Site, limit: Limit = 100, offset: Offset = 0
+        self,
+        site: Site,
+        limit: Limit = 100,
+        offset: Offset = 0,
     ) -> ToolAnswer:
         """Judge the sitemaps of a site by rules: what is wrong, and what to do.
 

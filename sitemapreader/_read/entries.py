@@ -84,7 +84,9 @@ _TITLE_MEANING = (OWN, "title")
 
 
 def read_extensions(
-    context: RecordContext, elements: Iterable[tuple[Name, Element]], url: str
+    context: RecordContext,
+    elements: Iterable[tuple[Name, Element]],
+    url: str,
 ) -> Generator[None, None, dict[str, Any]]:
     """Return the values of elements beside the protocol's own, by attribute."""
     found: defaultdict[str, list[Any]] = defaultdict(list)
@@ -115,7 +117,10 @@ def read_extensions(
 
 
 def _read_feed_part(
-    context: RecordContext, name: Name, element: Element, url: str
+    context: RecordContext,
+    name: Name,
+    element: Element,
+    url: str,
 ) -> Iterator[tuple[str, Any]]:
     """Yield the values that an element gives, each with its slot; "" for a field in it."""
     extension = PARSED_EXTENSIONS.get(name.key)
@@ -141,7 +146,10 @@ def _read_feed_part(
 
 
 def _read_extension(
-    context: RecordContext, extension: Extension, element: Element, url: str
+    context: RecordContext,
+    extension: Extension,
+    element: Element,
+    url: str,
 ) -> Iterator[tuple[str, Any]]:
     own = context.names[element.tag]
     values: dict[str, Any] = {}
@@ -177,7 +185,10 @@ def _read_extension(
 
 
 def _holds_markup(
-    context: RecordContext, extension: Extension, field: Field, element: Element
+    context: RecordContext,
+    extension: Extension,
+    field: Field,
+    element: Element,
 ) -> bool:
     """Return whether the text of a field has tags in it, as templates write that escape nothing.
 
@@ -191,7 +202,10 @@ def _holds_markup(
 
 
 def _report_namespace(
-    context: RecordContext, name: Name, element: Element, url: str
+    context: RecordContext,
+    name: Name,
+    element: Element,
+    url: str,
 ) -> None:
     """Report an extension in a namespace that search engines do not know."""
     if (
@@ -273,7 +287,9 @@ def find_page_relations(link: dict[str, str]) -> set[str]:
 
 
 def deliver_pages(
-    events: list[Event], stats: ReadStats, pages: Mapping[str, Sequence[str]]
+    events: list[Event],
+    stats: ReadStats,
+    pages: Mapping[str, Sequence[str]],
 ) -> None:
     """Deliver the pages that a feed links to: relation -> its bases, and the link."""
     for relation, (*bases, href) in pages.items():
@@ -490,7 +506,9 @@ class _LocFields:
 
 
 def _make_sitemap_entry(
-    context: RecordContext, url: str, loc_fields: _LocFields
+    context: RecordContext,
+    url: str,
+    loc_fields: _LocFields,
 ) -> Iterator[None]:
     entry = SitemapEntry(url, None, Via.INDEX, context.stats.sitemap)
     loc_fields.fill(context, entry)
@@ -502,7 +520,9 @@ def _make_sitemap_entry(
 
 
 def _make_url_entry(
-    context: RecordContext, url: str, loc_fields: _LocFields
+    context: RecordContext,
+    url: str,
+    loc_fields: _LocFields,
 ) -> Iterator[None]:
     metadata = _find_metadata(loc_fields)
     if metadata.get("capability"):  # a list of lists: sections 8 and 9

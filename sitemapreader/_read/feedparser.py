@@ -65,7 +65,9 @@ def start_feedparser(cpu_seconds: int) -> subprocess.Popen[bytes] | None:
 
 
 def ask_feedparser(
-    process: subprocess.Popen[bytes], data: bytes, cpu_seconds: int
+    process: subprocess.Popen[bytes],
+    data: bytes,
+    cpu_seconds: int,
 ) -> FeedparserAnswer:
     """Give a feed to the process, and wait for its answer, or its end."""
     with process:

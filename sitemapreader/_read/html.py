@@ -222,7 +222,11 @@ _LINK = re.compile(rf"<([^<>]*+)>((?:\s*+{_MEDIA_PARAMETER})*+)", re.ASCII)
 
 
 def find_hints(
-    data: bytes, url: str, headers: Mapping[str, str], *, feeds: bool = False
+    data: bytes,
+    url: str,
+    headers: Mapping[str, str],
+    *,
+    feeds: bool = False,
 ) -> dict[str, SitemapEntry]:
     """Return the sitemaps that a page links to, and feeds if requested, by their keys.
 

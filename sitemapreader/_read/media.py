@@ -73,7 +73,9 @@ def has_media(fields: Mapping[tuple[str, str], list[Element]]) -> bool:
 
 
 def read_media(
-    context: RecordContext, record: Element, page: str
+    context: RecordContext,
+    record: Element,
+    page: str,
 ) -> Generator[None, None, tuple[tuple[Image, ...], tuple[Video, ...]]]:
     """Return the images and videos of a record, each URL once.
 
@@ -167,7 +169,10 @@ def _find_fields(names: Names, scope: Element) -> dict[str, Element]:
 
 
 def _drop_long(
-    names: Names, shared: dict[str, Element], number: int, report: Report
+    names: Names,
+    shared: dict[str, Element],
+    number: int,
+    report: Report,
 ) -> None:
     """Drop fields of a record that are too long to be repeated for this many media.
 
@@ -244,7 +249,11 @@ def _make_video(
     return Video(thumbnail, *texts, url, player, seconds)
 
 
-def _read_url(read_url: ReadUrl, report: Report, element: Element | None) -> str | None:
+def _read_url(
+    read_url: ReadUrl,
+    report: Report,
+    element: Element | None,
+) -> str | None:
     if element is None:
         return None
     attributes = get_attributes(element)

@@ -257,7 +257,11 @@ class SitemapReader:
             yield from self._finish(error.code, error.detail)
 
     def _read_block(
-        self, block: bytes, *, final: bool = False, cut: IssueCode | None = None
+        self,
+        block: bytes,
+        *,
+        final: bool = False,
+        cut: IssueCode | None = None,
     ) -> Iterator[Events]:
         """Read a block, perhaps the last one; `cut` is why nothing follows."""
         self.stats.inflated_bytes += len(block)
@@ -298,7 +302,11 @@ class SitemapReader:
             yield from self._read_decoded_block(last, final=final, cut=cut)
 
     def _read_decoded_block(
-        self, block: bytes, *, final: bool = False, cut: IssueCode | None = None
+        self,
+        block: bytes,
+        *,
+        final: bool = False,
+        cut: IssueCode | None = None,
     ) -> Iterator[Events]:
         """Read a block in UTF-8, perhaps the last one."""
         if self.finished:

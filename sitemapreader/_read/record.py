@@ -189,7 +189,9 @@ def get_attributes(element: Element) -> dict[str, str]:
 
 
 def find_excess(
-    root: Iterable[Element], depth: int, attributes: int
+    root: Iterable[Element],
+    depth: int,
+    attributes: int,
 ) -> IssueCode | None:
     """Return which limit elements below the root break: of levels, or of attributes."""
     level = list(root)
@@ -223,7 +225,11 @@ class RecordContext:
     """The record that is being read."""
 
     def __init__(
-        self, stats: ReadStats, names: Names, bases: list[str], longest: int
+        self,
+        stats: ReadStats,
+        names: Names,
+        bases: list[str],
+        longest: int,
     ) -> None:
         self.events: list[Event] = []
         self._work = 0
@@ -331,7 +337,12 @@ class RecordContext:
             self.add_issue(code, record.element, url=url, value=value)
         return url
 
-    def read_url(self, text: str, at: Element, url: str) -> str | None:
+    def read_url(
+        self,
+        text: str,
+        at: Element,
+        url: str,
+    ) -> str | None:
         """Return the URL that a field of an entry gives, absolute; `None` for none.
 
         It is checked as a loc is; what has to be said of it is said.

@@ -162,7 +162,12 @@ class Robots:
             signals |= parse_signals(line)
         return signals
 
-    def _choose_lines(self, values: list[str], url: str, agent: str) -> list[str]:
+    def _choose_lines(
+        self,
+        values: list[str],
+        url: str,
+        agent: str,
+    ) -> list[str]:
         if not values or self.find_refusal(url, agent) is not None:
             return []
         try:
@@ -239,7 +244,12 @@ _OTHER_FIELDS = frozenset(("clean-param", "host", "license", "noindex", "request
 """Fields without a rule or a sitemap, by which a robots.txt is known as well."""
 
 
-def parse_robots(data: bytes, url: str = "", *, complete: bool = True) -> Robots:
+def parse_robots(
+    data: bytes,
+    url: str = "",
+    *,
+    complete: bool = True,
+) -> Robots:
     """Parse a robots.txt; content never raises.
 
     Args:
@@ -301,7 +311,10 @@ class _RobotsParser:
         """Sitemaps that are not taken, because there are too many."""
 
     def add_issue(
-        self, code: IssueCode, line: int | None = None, value: str | None = None
+        self,
+        code: IssueCode,
+        line: int | None = None,
+        value: str | None = None,
     ) -> None:
         self._stats.add_issue(self._events, code, line=line, value=value)
 

@@ -125,7 +125,13 @@ class RuleMatcher:
         self._index(wildcards)
         self._piece_lengths = sorted({*map(len, self._wildcards)})
 
-    def _add(self, wildcards: list[Wildcard], path: str, *, allows: bool) -> None:
+    def _add(
+        self,
+        wildcards: list[Wildcard],
+        path: str,
+        *,
+        allows: bool,
+    ) -> None:
         rank = Rank(len(path.encode()), allows)
         start, *parts = _split_rule(path)
         if start and not start.startswith("/"):

@@ -48,7 +48,11 @@ class ReadStats:
             )
 
     def add_issue_once(
-        self, events: list[Event], code: IssueCode, *, value: str | None = None
+        self,
+        events: list[Event],
+        code: IssueCode,
+        *,
+        value: str | None = None,
     ) -> None:
         """Count an Issue about the whole document, the first time only."""
         if not self.counts[code]:

@@ -158,7 +158,12 @@ class TextReader:
                 events = []
         yield events
 
-    def _read_url(self, events: list[Event], text: str, line: int) -> None:
+    def _read_url(
+        self,
+        events: list[Event],
+        text: str,
+        line: int,
+    ) -> None:
         if has_web_scheme(text):
             found = read_loc(text, "")
         else:

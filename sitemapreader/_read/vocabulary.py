@@ -353,7 +353,11 @@ def _list_fields(model: type) -> dict[str, Field]:
     return fields
 
 
-def _build(model: type, attributes: dict[str, str], text: str) -> object:
+def _build(
+    model: type,
+    attributes: dict[str, str],
+    text: str,
+) -> object:
     """Make a value of a text, or of its words, and of attributes."""
     first, *others = attrs.fields(model)
     value = tuple(text.split()) if first.type != "str" else text

@@ -78,7 +78,11 @@ class Search:
             raise ValueError("extra_paths cannot be combined with probe='never'")
 
 
-def _check_only(_: object, __: object, value: Any) -> None:
+def _check_only(
+    _: object,
+    __: object,
+    value: Any,
+) -> None:
     check_function("follow", value, "a SitemapEntry that returns a bool")
 
 
@@ -112,7 +116,11 @@ class Follow:
     )
 
 
-def _check_sample(_: object, __: object, value: Any) -> None:
+def _check_sample(
+    _: object,
+    __: object,
+    value: Any,
+) -> None:
     check_count("sample", value)
 
 
@@ -134,11 +142,19 @@ class Sample:
     seed: int = attrs.field(default=0, validator=attrs.validators.instance_of(int))
 
 
-def _check_gone(_: object, __: object, value: Any) -> None:
+def _check_gone(
+    _: object,
+    __: object,
+    value: Any,
+) -> None:
     check_count("gone", value, 0)
 
 
-def _check_revisit(_: object, __: object, value: Any) -> None:
+def _check_revisit(
+    _: object,
+    __: object,
+    value: Any,
+) -> None:
     if value is not None:
         check_count("revisit", value)
 

@@ -165,7 +165,12 @@ def _unfold(text: str) -> str:
 
 
 def _make_moment(
-    year: str, month: str, day: str, zone: str, fraction: str = "", **clock: str
+    year: str,
+    month: str,
+    day: str,
+    zone: str,
+    fraction: str = "",
+    **clock: str,
 ) -> datetime:
     year_number = int(year)
     if (
@@ -267,7 +272,11 @@ class WholeDay(datetime):
     """The first moment of a day, a month or a year that was named as such."""
 
 
-def is_since(moment: datetime, text: str | None, since: datetime) -> bool:
+def is_since(
+    moment: datetime,
+    text: str | None,
+    since: datetime,
+) -> bool:
     """Return whether any moment of the span that `text` names is at or after `since`.
 
     `2026-03-05` stands for its whole day, `2026-03` for its month, `2026` for its year.
@@ -325,7 +334,11 @@ _CUT_TO_DAY = re.compile(r"[Tt ]00:00(?::00(?:\.0+)?)?(?![\d:.])")
 _CUT_TO_MINUTE = re.compile(r"[Tt ]\d\d:\d\d:00(?:\.0+)?(?![\d:.])")
 
 
-def is_over(moment: datetime, text: str, now: datetime) -> bool:
+def is_over(
+    moment: datetime,
+    text: str,
+    now: datetime,
+) -> bool:
     """Return whether a date that is written from `now` on must be later than this one.
 
     Generators cut times: `T00:00:00` may stand for its whole day, and `:00` for its whole minute.

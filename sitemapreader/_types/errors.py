@@ -140,7 +140,13 @@ class StateError(SitemapReaderError):
         is_locked: True if only another user of the file prevents its use.
     """
 
-    def __init__(self, path: Path, detail: str, *, is_locked: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        detail: str,
+        *,
+        is_locked: bool = False,
+    ) -> None:
         self.path = path
         self.detail = detail
         self.is_locked = is_locked

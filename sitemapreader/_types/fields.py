@@ -53,7 +53,11 @@ def answer_fields(written: str) -> Callable[[C], C]:
     return decorate
 
 
-def _advise_fields(kind: type, names: Collection[str], argument: str) -> None:
+def _advise_fields(
+    kind: type,
+    names: Collection[str],
+    argument: str,
+) -> None:
     """Raise TypeError for a name that is no field of a class of options."""
     fields = attrs.fields_dict(kind)
     for name in names:

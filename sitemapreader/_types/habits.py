@@ -41,7 +41,11 @@ def _find_close(word: str, known: Iterable[str]) -> str:
     return next(iter(swapped or get_close_matches(word, words, 1, _CUTOFF)), "")
 
 
-def suggest(word: str, known: Iterable[str], otherwise: str = "") -> str:
+def suggest(
+    word: str,
+    known: Iterable[str],
+    otherwise: str = "",
+) -> str:
     """Return " did you mean ...?" with the known word that is closest, if any is."""
     close = _find_close(word, known)
     return f" did you mean {close}?" if close else otherwise
@@ -106,7 +110,11 @@ def _find_habits(kind: str, name: str) -> list[_Habit]:
     return []
 
 
-def _advise(kind: str, name: str, fits: Callable[[str], bool]) -> str:
+def _advise(
+    kind: str,
+    name: str,
+    fits: Callable[[str], bool],
+) -> str:
     """Return the advice of all rows for a name, with a blank before it; "" for none."""
     said = [habit.advise(fits) for habit in _find_habits(kind, name)]
     text = "; or ".join(dict.fromkeys(filter(None, said)))
@@ -119,7 +127,11 @@ def _is_negated(name: str) -> bool:
     return _split_name(name)[0] == "no"
 
 
-def advise_option(name: str, command: str, flags: Mapping[str, Flags]) -> str:
+def advise_option(
+    name: str,
+    command: str,
+    flags: Mapping[str, Flags],
+) -> str:
     """Return the hint for an unknown option, with a blank before it; "" if there is none.
 
     Args:
@@ -187,7 +199,9 @@ def advise_command(word: str, commands: Collection[str]) -> str:
 
 
 def advise_argument(
-    name: str, known: Collection[str], settings: Mapping[str, str]
+    name: str,
+    known: Collection[str],
+    settings: Mapping[str, str],
 ) -> str:
     """Return the hint for an unknown keyword argument; "" if there is none.
 
@@ -209,7 +223,11 @@ def advise_argument(
     return f" did you mean {settings.get(close, close)}?" if close else ""
 
 
-def advise_field(name: str, opening: str, fields: Collection[str]) -> str:
+def advise_field(
+    name: str,
+    opening: str,
+    fields: Collection[str],
+) -> str:
     """Return the hint for an unknown field of a class of options; "" if there is none.
 
     Args:

@@ -45,7 +45,13 @@ class IssueCode(StrEnum):
     meaning: str
     advice: str
 
-    def __new__(cls, code: str, severity: Severity, meaning: str, advice: str) -> Self:
+    def __new__(
+        cls,
+        code: str,
+        severity: Severity,
+        meaning: str,
+        advice: str,
+    ) -> Self:
         """Make the code the value: it compares, sorts and prints as a plain string."""
         member = str.__new__(cls, code)
         member._value_ = code

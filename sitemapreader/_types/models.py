@@ -83,7 +83,12 @@ def _attribute_of(element: str, attribute: str) -> Any:
     )
 
 
-def extension(tag: str, meaning: str, *namespaces: str, default: object = ()) -> Any:
+def extension(
+    tag: str,
+    meaning: str,
+    *namespaces: str,
+    default: object = (),
+) -> Any:
     """Make the attribute of an entry for an extension with types.
 
     `tag` is the name of its elements in lower case, and `meaning` that of its column. Namespaces

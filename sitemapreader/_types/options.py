@@ -48,7 +48,11 @@ records: use it if `re` of your Python has a bug.
 """
 
 
-def _positive(_: object, field: attrs.Attribute[float], value: object) -> None:
+def _positive(
+    _: object,
+    field: attrs.Attribute[float],
+    value: object,
+) -> None:
     is_count = field.type in (int, "int")
     adjective = "whole" if is_count else "finite"
     rule = f"`{field.name}` must be a {adjective} number above zero, got {value!r}"
@@ -65,7 +69,11 @@ def _limit(default: float) -> Any:
     return attrs.field(default=default, validator=_positive)
 
 
-def check_function(name: str, value: object, argument: str) -> None:
+def check_function(
+    name: str,
+    value: object,
+    argument: str,
+) -> None:
     """Raise TypeError unless the value is a function that is called without `await`."""
     if value is None:  # nearly always, and the checks below take a while
         return
@@ -77,7 +85,11 @@ def check_function(name: str, value: object, argument: str) -> None:
         )
 
 
-def check_count(name: str, value: object, least: int = 1) -> None:
+def check_count(
+    name: str,
+    value: object,
+    least: int = 1,
+) -> None:
     """Raise TypeError or ValueError unless the value is a whole number of `least` or more."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{name} must be a whole number, got {value!r}")
@@ -85,13 +97,21 @@ def check_count(name: str, value: object, least: int = 1) -> None:
         raise ValueError(f"{name} must be at least {least}, got {value!r}")
 
 
-def check_flag(_: object, field: attrs.Attribute[bool], value: object) -> None:
+def check_flag(
+    _: object,
+    field: attrs.Attribute[bool],
+    value: object,
+) -> None:
     """Raise TypeError unless the value is a bool: an attrs validator."""
     if not isinstance(value, bool):
         raise TypeError(f"{field.name} must be of type bool, got {value!r}")
 
 
-def _delay(_: object, field: attrs.Attribute[float], value: object) -> None:
+def _delay(
+    _: object,
+    field: attrs.Attribute[float],
+    value: object,
+) -> None:
     said = (
         f"`{field.name}` must be a finite number of seconds such as 1.5, got {value!r}"
     )
@@ -106,7 +126,11 @@ def _tuple_of(
 ) -> Callable[[object, attrs.Attribute[Any], object], None]:
     """Make an attrs validator for several values of a type."""
 
-    def check(_: object, field: attrs.Attribute[Any], value: object) -> None:
+    def check(
+        _: object,
+        field: attrs.Attribute[Any],
+        value: object,
+    ) -> None:
         if isinstance(value, str) or not isinstance(value, Collection):
             is_right = False
         else:
@@ -120,12 +144,20 @@ def _tuple_of(
     return check
 
 
-def _max_urls(_: object, __: object, value: Any) -> None:
+def _max_urls(
+    _: object,
+    __: object,
+    value: Any,
+) -> None:
     if value is not None:
         check_count("max_urls", value)
 
 
-def _max_time(_: object, __: object, value: Any) -> None:
+def _max_time(
+    _: object,
+    __: object,
+    value: Any,
+) -> None:
     if value is None:
         return
     if not isinstance(value, timedelta):
@@ -256,7 +288,11 @@ def is_proxy(value: str) -> bool:
     return _PROXY.fullmatch(value) is not None
 
 
-def _proxy(_: object, field: attrs.Attribute[str | None], value: str | None) -> None:
+def _proxy(
+    _: object,
+    field: attrs.Attribute[str | None],
+    value: str | None,
+) -> None:
     # SECURITY: the message does not quote the URL, because it may contain a password.
     if value not in (None, PROXIES_OF_ENVIRONMENT) and not is_proxy(str(value)):
         raise ValueError(
@@ -266,7 +302,9 @@ def _proxy(_: object, field: attrs.Attribute[str | None], value: str | None) -> 
 
 
 def _headers(
-    _: object, field: attrs.Attribute[dict[str, str]], value: dict[str, str]
+    _: object,
+    field: attrs.Attribute[dict[str, str]],
+    value: dict[str, str],
 ) -> None:
     is_mapping = isinstance(value, Mapping)
     if not is_mapping or not all(
@@ -290,7 +328,11 @@ def _headers(
             )
 
 
-def _user_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
+def _user_agent(
+    _: object,
+    field: attrs.Attribute[str],
+    value: str,
+) -> None:
     if not isinstance(value, str):
         raise TypeError(f"`{field.name}` must be a line of text, got {value!r}")
     if _NOT_IN_HEADERS.search(value) or not value.strip():
@@ -298,7 +340,9 @@ def _user_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
 
 
 def _identity(
-    _: object, field: attrs.Attribute[Identity | None], value: object
+    _: object,
+    field: attrs.Attribute[Identity | None],
+    value: object,
 ) -> None:
     if value is None:
         return
@@ -409,7 +453,11 @@ def one_of(choices: Any) -> Callable[[object, attrs.Attribute[str], str], None]:
     """Make an attrs validator for an argument that is one of the words of a Literal."""
     words = get_args(choices)
 
-    def check(_: object, field: attrs.Attribute[str], value: str) -> None:
+    def check(
+        _: object,
+        field: attrs.Attribute[str],
+        value: str,
+    ) -> None:
         if value not in words:
             raise ValueError(
                 f"`{field.name}` must be one of {', '.join(words)}, got {value!r}"

@@ -193,7 +193,12 @@ BATCH_ROWS = 8_192
 # -- dates
 
 
-def is_recent(entry: UrlEntry, since: datetime, *, keep_undated: bool = True) -> bool:
+def is_recent(
+    entry: UrlEntry,
+    since: datetime,
+    *,
+    keep_undated: bool = True,
+) -> bool:
     """Return whether an entry passes `since`: by its lastmod, else by its news date.
 
     An entry without a date passes if `keep_undated`.

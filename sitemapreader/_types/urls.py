@@ -384,7 +384,11 @@ def _cut_origin(url: str) -> str:
     return ""
 
 
-def same_hosts(hosts: HostScope, url: str, other_url: str) -> bool:
+def same_hosts(
+    hosts: HostScope,
+    url: str,
+    other_url: str,
+) -> bool:
     """Return whether two URLs belong together in a scope of hosts.
 
     A URL without a host belongs to no other one, unless the scope is "any". The Public Suffix List

@@ -33,7 +33,12 @@ class Children:
     # index in an index are held until its bytes are known to be new: an index with relative
     # children that lists itself under ever longer URLs has no end.
 
-    def __init__(self, walk: WalkParts, sitemap: Sitemap, document: Document) -> None:
+    def __init__(
+        self,
+        walk: WalkParts,
+        sitemap: Sitemap,
+        document: Document,
+    ) -> None:
         self._context = walk.context
         self._config = walk.config
         self._frontier = walk.frontier
@@ -99,7 +104,11 @@ class Children:
         return sorted([*dated, *undated], key=rank_newest)
 
     async def report(
-        self, code: IssueCode, url: str | None = None, *, value: str | None = None
+        self,
+        code: IssueCode,
+        url: str | None = None,
+        *,
+        value: str | None = None,
     ) -> None:
         """Report an Issue of the document."""
         issue = make_issue(code, self._document.final_url, url=url, value=value)

@@ -200,7 +200,12 @@ def shorten(limits: Limits, seconds: float) -> Limits:
     return attrs.evolve(limits, walk_seconds=min(seconds, limits.walk_seconds))
 
 
-def _check_type(name: str, value: object, kind: type, example: str = "") -> None:
+def _check_type(
+    name: str,
+    value: object,
+    kind: type,
+    example: str = "",
+) -> None:
     if value is not None and not isinstance(value, kind):
         raise TypeError(
             f"{name} must be of type {kind.__name__}, got {value!r}{example}"

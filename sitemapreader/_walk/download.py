@@ -66,7 +66,9 @@ _HELD_UP_SECONDS = 0.5
 
 @asynccontextmanager
 async def open_document(
-    context: WalkContext, url: str, **how: Unpack[RequestOptions]
+    context: WalkContext,
+    url: str,
+    **how: Unpack[RequestOptions],
 ) -> AsyncIterator[Response]:
     """Open a URL, and tell the walk's host breaker whether it worked.
 
@@ -116,7 +118,9 @@ def _is_encodable(url: str) -> bool:
 
 
 async def read_chunks(
-    response: Response, budget: Budget, document: Document
+    response: Response,
+    budget: Budget,
+    document: Document,
 ) -> AsyncGenerator[bytes, None]:
     """Yield the body as it arrives; raise FetchError if it or the budget ends early."""
     chunks = response.chunks()
@@ -242,7 +246,9 @@ async def read_events(
 
 
 async def next_step(
-    reader: SitemapReader, steps: Iterator[T], context: WalkContext
+    reader: SitemapReader,
+    steps: Iterator[T],
+    context: WalkContext,
 ) -> T | None:
     """Run a step of a reader's end; `None` at the end.
 
@@ -312,7 +318,10 @@ async def fetch_body(
 
 
 async def _read_small(
-    context: WalkContext, response: Response, document: Document, max_bytes: int
+    context: WalkContext,
+    response: Response,
+    document: Document,
+    max_bytes: int,
 ) -> SmallBody:
     data = bytearray()
     fault = None

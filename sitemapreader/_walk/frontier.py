@@ -60,7 +60,12 @@ class SkippedSitemaps:
         self._capacity = capacity
         self._space = space
 
-    def add(self, key: str, entry: SitemapEntry, reason: str) -> None:
+    def add(
+        self,
+        key: str,
+        entry: SitemapEntry,
+        reason: str,
+    ) -> None:
         """Remember a sitemap, unless it is known."""
         if key in self.named:
             return
@@ -77,7 +82,12 @@ class Frontier:
     counted. All URLs together are bounded in bytes.
     """
 
-    def __init__(self, queue: SitemapQueue, capacity: int, site: str) -> None:
+    def __init__(
+        self,
+        queue: SitemapQueue,
+        capacity: int,
+        site: str,
+    ) -> None:
         self.queue = queue
         self.space = UrlSpace(capacity * FRONTIER_BYTES_PER_DOCUMENT)
         self.skipped = SkippedSitemaps(capacity, self.space)

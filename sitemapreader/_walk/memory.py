@@ -288,7 +288,12 @@ class DocumentMemory(Protocol):
         """Return the entries that are delivered if they pass the filters; note their change."""
         ...
 
-    async def record(self, passed: Rows, kept: Rows, sent: int) -> None:
+    async def record(
+        self,
+        passed: Rows,
+        kept: Rows,
+        sent: int,
+    ) -> None:
         """Remember the entries of the last `select` once they are acknowledged.
 
         `passed` has the entries that passed the filters, and `kept` the ones that `unique` left of
@@ -297,7 +302,11 @@ class DocumentMemory(Protocol):
         ...
 
     async def finish(
-        self, document: Document, body: BodyDigest | None, *, is_window: bool
+        self,
+        document: Document,
+        body: BodyDigest | None,
+        *,
+        is_window: bool,
     ) -> None:
         """Remember the outcome once it is acknowledged; `body` if there was a response."""
         ...
@@ -339,7 +348,10 @@ class WalkMemory(ChangeStore, ResponseCache, Protocol):
         ...
 
     def check_pages(
-        self, context: WalkContext, pages: PageClient, allowance: UrlAllowance
+        self,
+        context: WalkContext,
+        pages: PageClient,
+        allowance: UrlAllowance,
     ) -> AsyncGenerator[None, None]:
         """Check the pages of missing URLs; yield at first and between them."""
         ...
@@ -371,11 +383,20 @@ class NoDocumentMemory:
         """Return all entries."""
         return rows
 
-    async def record(self, passed: Rows, kept: Rows, sent: int) -> None:
+    async def record(
+        self,
+        passed: Rows,
+        kept: Rows,
+        sent: int,
+    ) -> None:
         """Remember nothing."""
 
     async def finish(
-        self, document: Document, body: BodyDigest | None, *, is_window: bool
+        self,
+        document: Document,
+        body: BodyDigest | None,
+        *,
+        is_window: bool,
     ) -> None:
         """Remember nothing."""
 
@@ -418,7 +439,10 @@ class NoMemory:
         """Record nothing."""
 
     async def check_pages(
-        self, context: WalkContext, pages: PageClient, allowance: UrlAllowance
+        self,
+        context: WalkContext,
+        pages: PageClient,
+        allowance: UrlAllowance,
     ) -> AsyncGenerator[None, None]:
         """Ask nothing."""
         del context, pages, allowance

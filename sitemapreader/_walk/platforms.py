@@ -79,7 +79,9 @@ _SIGNS = (
 
 
 def list_platform_paths(
-    generators: Iterable[str], headers: Mapping[str, str], host: str
+    generators: Iterable[str],
+    headers: Mapping[str, str],
+    host: str,
 ) -> Iterator[str]:
     """Yield the paths at which a site of these generators and headers may have its sitemap."""
     names = [*generators, *(headers.get(name, "") for name in _PLATFORM_HEADERS)]

@@ -142,7 +142,9 @@ class BodyReading:
 
 
 async def make_reader(
-    walk: WalkParts, document: Document, response: Response
+    walk: WalkParts,
+    document: Document,
+    response: Response,
 ) -> SitemapReader:
     """Return a reader of the body of a response."""
     config = walk.config

@@ -261,7 +261,10 @@ class Report:
                 self.counts[code] += missing
 
     def end_document(
-        self, document: Document, status: Status, reason: str = ""
+        self,
+        document: Document,
+        status: Status,
+        reason: str = "",
     ) -> None:
         """Record the outcome of a document, unless it has one already."""
         if not document.end(status, reason):
@@ -370,7 +373,9 @@ def _is_missed(document: Document) -> bool:
 
 
 def _draw(
-    nodes: Sequence[tuple[object, Tree]], forks: Sequence[str], indent: str = ""
+    nodes: Sequence[tuple[object, Tree]],
+    forks: Sequence[str],
+    indent: str = "",
 ) -> Iterator[str]:
     for node in nodes:
         if node is nodes[-1]:
@@ -487,7 +492,11 @@ def _judge_search(report: Report, lost: list[Document]) -> SiteStatus:
     return SiteStatus.FAILED
 
 
-def _find_reason(status: SiteStatus, report: Report, lost: list[Document]) -> str:
+def _find_reason(
+    status: SiteStatus,
+    report: Report,
+    lost: list[Document],
+) -> str:
     """Return the first error that is not a consequence, or why a document was lost."""
     if status is SiteStatus.NONE:
         return str(IssueCode.NO_SITEMAP)

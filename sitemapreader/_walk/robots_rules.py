@@ -32,7 +32,10 @@ class RobotsRules:
     """The rules by which a walk fetches a sitemap: by who names it, and by robots.txt."""
 
     def __init__(
-        self, context: WalkContext, hosts: HostScope, robots: WalkRobots
+        self,
+        context: WalkContext,
+        hosts: HostScope,
+        robots: WalkRobots,
     ) -> None:
         self.robots = robots
         self._client = context.client
@@ -62,7 +65,10 @@ class RobotsRules:
         )
 
     async def check_redirect(
-        self, entry: SitemapEntry, referrers: Sequence[str], url: str
+        self,
+        entry: SitemapEntry,
+        referrers: Sequence[str],
+        url: str,
     ) -> None:
         """Raise FetchError if the redirect of a sitemap to `url` must not be followed.
 
@@ -76,7 +82,10 @@ class RobotsRules:
             raise FetchError(code, url, "by a redirect")
 
     async def _check(
-        self, entry: SitemapEntry, url: str, referrers: Sequence[str]
+        self,
+        entry: SitemapEntry,
+        url: str,
+        referrers: Sequence[str],
     ) -> IssueCode | None:
         if (
             entry.via not in (*_NAMING_WAYS, Via.WELL_KNOWN)
@@ -107,7 +116,11 @@ class RobotsRules:
         return (await self.robots.find(place)).lists(url)
 
 
-async def belongs_to_any(hosts: HostScope, referrers: Sequence[str], url: str) -> bool:
+async def belongs_to_any(
+    hosts: HostScope,
+    referrers: Sequence[str],
+    url: str,
+) -> bool:
     """Return whether a URL belongs to the host or site of a referrer."""
     if any(same_hosts("host", referrer, url) for referrer in referrers):
         return True

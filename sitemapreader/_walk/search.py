@@ -175,7 +175,11 @@ class SiteSearch:
                 await self.context.report_issue(silence, document)
 
     async def _report(
-        self, code: IssueCode, *, url: str | None = None, value: str | None = None
+        self,
+        code: IssueCode,
+        *,
+        url: str | None = None,
+        value: str | None = None,
     ) -> None:
         issue = make_issue(code, self.search.site, url=url, value=value)
         await self.context.report_issue(issue)

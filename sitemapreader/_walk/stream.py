@@ -247,7 +247,10 @@ class TaskStream(Generic[B]):
         return self
 
     async def __aexit__(
-        self, kind: object, error: BaseException | None, traceback: object
+        self,
+        kind: object,
+        error: BaseException | None,
+        traceback: object,
     ) -> None:
         try:
             await self.leave()
@@ -270,7 +273,10 @@ class TaskStream(Generic[B]):
         return self
 
     def __exit__(
-        self, kind: object, error: BaseException | None, traceback: object
+        self,
+        kind: object,
+        error: BaseException | None,
+        traceback: object,
     ) -> None:
         self.is_left = True
         self._get_thread().end(error)
@@ -311,7 +317,12 @@ class TaskStream(Generic[B]):
         """
         await self._store.publish(files, holds=holds)
 
-    def call(self, function: Callable[..., Any], *values: Any, **names: Any) -> Any:
+    def call(
+        self,
+        function: Callable[..., Any],
+        *values: Any,
+        **names: Any,
+    ) -> Any:
         """Return the result of a coroutine function in the loop of a stream entered by `with`."""
         return get_result(self._get_thread().call(function, *values, **names))
 

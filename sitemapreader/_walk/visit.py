@@ -48,7 +48,10 @@ class Visit:
     """
 
     def __init__(
-        self, walk: WalkParts, sitemap: Sitemap, memory: DocumentMemory
+        self,
+        walk: WalkParts,
+        sitemap: Sitemap,
+        memory: DocumentMemory,
     ) -> None:
         self.document = document = sitemap.document or make_document(sitemap.entry)
         self._walk = walk

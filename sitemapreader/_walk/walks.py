@@ -314,7 +314,11 @@ class Walk(TaskStream[Batch]):
                 await self._deliver(context, "returned", Change.NEW, rows)
 
     async def _deliver(
-        self, context: WalkContext, kind: RemovalKind, change: Change, rows: Removals
+        self,
+        context: WalkContext,
+        kind: RemovalKind,
+        change: Change,
+        rows: Removals,
     ) -> None:
         """Deliver URLs, and record that they have arrived."""
         entries = [

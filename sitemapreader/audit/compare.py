@@ -166,7 +166,11 @@ def _code_of(rule: Any) -> str:
     return code
 
 
-def _find(code: str, report: _Report, other: _Report) -> _Found | None:
+def _find(
+    code: str,
+    report: _Report,
+    other: _Report,
+) -> _Found | None:
     """Return how far a rule goes in a report; `None` where nothing can be hidden."""
     found = report.found.get(code)
     if found is None and code in other.found:
@@ -177,7 +181,11 @@ def _find(code: str, report: _Report, other: _Report) -> _Found | None:
     return found
 
 
-def _compare_findings(code: str, old: _Report, new: _Report) -> Difference:
+def _compare_findings(
+    code: str,
+    old: _Report,
+    new: _Report,
+) -> Difference:
     before = _find(code, old, new)
     after = _find(code, new, old)
     is_known = old.has_run(code) and new.has_run(code)
@@ -208,7 +216,11 @@ def _compare_findings(code: str, old: _Report, new: _Report) -> Difference:
     )
 
 
-def _value_of(code: str, found: _Found | None, report: _Report) -> float | None:
+def _value_of(
+    code: str,
+    found: _Found | None,
+    report: _Report,
+) -> float | None:
     """Return how far a rule goes in a report; `None` if it was not run."""
     if not report.has_run(code):
         return None
@@ -216,7 +228,10 @@ def _value_of(code: str, found: _Found | None, report: _Report) -> float | None:
 
 
 def _compare_urls(
-    before: _Found | None, after: _Found | None, old: _Report, new: _Report
+    before: _Found | None,
+    after: _Found | None,
+    old: _Report,
+    new: _Report,
 ) -> _Change | None:
     """Return the hits that are new, mended, and still there; `None` if that is not known.
 
@@ -303,7 +318,9 @@ _MAX_SHOWN = 20
 
 
 def _list_urls(
-    difference: Difference, indent: str, show: Callable[[str], str]
+    difference: Difference,
+    indent: str,
+    show: Callable[[str], str],
 ) -> Iterator[str]:
     """Yield lines of new and mended URLs, and of how many hits are still there."""
     named = {

@@ -218,7 +218,12 @@ class AuditDatabase:
         for name in ("define_key_of", "define_utc"):
             self.ask(_LOADING_QUERIES[name])
 
-    def is_refused(self, origin: str, agent: str, loc: str) -> bool:
+    def is_refused(
+        self,
+        origin: str,
+        agent: str,
+        loc: str,
+    ) -> bool:
         """Return whether the robots.txt of an origin disallows a URL."""
         return (
             self.robots[origin].find_refusal(loc, agent) is IssueCode.ROBOTS_DISALLOWED
@@ -269,7 +274,10 @@ class AuditDatabase:
         self.connection.unregister("arriving")
 
     def insert_rows(
-        self, table: str, rows: Iterable[Iterable[object]], names: Iterable[str] = ()
+        self,
+        table: str,
+        rows: Iterable[Iterable[object]],
+        names: Iterable[str] = (),
     ) -> None:
         """Append rows of the named columns of a table; by default of all columns."""
         columns = {

@@ -133,7 +133,11 @@ class WalkLoader:
     # -- the end of the walk
 
     def load_report(
-        self, report: Report, *, is_http: bool, now: datetime | None
+        self,
+        report: Report,
+        *,
+        is_http: bool,
+        now: datetime | None,
     ) -> None:
         """Insert documents and Issues; `now` is the time if not that on the clock."""
         # Of several that have an address, one that was read counts, and one that has no other.
@@ -180,7 +184,11 @@ class WalkLoader:
         self._load_issues(report, by_url, is_http=is_http)
 
     def _load_issues(
-        self, report: Report, by_url: dict[str, int], *, is_http: bool
+        self,
+        report: Report,
+        by_url: dict[str, int],
+        *,
+        is_http: bool,
     ) -> None:
         # the start page of a folder is one that we look for, and no server answers for it
         pages = {
@@ -257,7 +265,11 @@ def list_known_robots(walk: Walk, *, is_http: bool) -> dict[str, Robots]:
     return known
 
 
-async def fetch_robots(database: AuditDatabase, fetcher: Fetcher, agent: str) -> None:
+async def fetch_robots(
+    database: AuditDatabase,
+    fetcher: Fetcher,
+    agent: str,
+) -> None:
     """Read the robots.txt of other origins with URLs or images, unless it fails."""
     rules = RobotsCache(fetcher, agent)
     most = MAX_FETCHED + len(database.robots)

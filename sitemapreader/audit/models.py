@@ -207,7 +207,11 @@ _MOST = 2**31
 """Largest integer of a query."""
 
 
-def _check_number(_: object, field: attrs.Attribute[float], value: float) -> None:
+def _check_number(
+    _: object,
+    field: attrs.Attribute[float],
+    value: float,
+) -> None:
     if not 0 <= value < _MOST:
         raise ValueError(
             f"{field.name} must be a number from 0 to {_MOST - 1}, got {value!r}"

@@ -98,7 +98,11 @@ def read_baseline(path: str | os.PathLike[str]) -> list[KnownHit]:
         raise AuditInputError(f"`baseline`: {error}") from None
 
 
-def mark_new(database: AuditDatabase, finding: Finding, examples: int) -> None:
+def mark_new(
+    database: AuditDatabase,
+    finding: Finding,
+    examples: int,
+) -> None:
     """Mark the hits that the baseline does not know, and put them first."""
     code = finding.rule.code
     database.show_rules(code)

@@ -43,7 +43,11 @@ _KEYS = (
 )
 
 
-def parse_rule(text: str, code: str, category: Category) -> tuple[Rule, str]:
+def parse_rule(
+    text: str,
+    code: str,
+    category: Category,
+) -> tuple[Rule, str]:
     """Return a rule and its query, as its file says; raise AuditInputError."""
     values: dict[str, str] = {}
     lines = text.lstrip("\ufeff").splitlines()
@@ -184,7 +188,9 @@ def list_rules(own: Iterable[Rule] = ()) -> dict[str, Rule]:
 
 
 def match_codes(
-    rules: Mapping[str, Rule], word: str, argument: str = "select"
+    rules: Mapping[str, Rule],
+    word: str,
+    argument: str = "select",
 ) -> set[str]:
     """Return the codes that a word of an argument means; raise AuditInputError for none."""
     if word in rules:
@@ -288,7 +294,12 @@ _MOST_WORDS = 7
 """Words of a figure that a text names; the rest is counted."""
 
 
-def fill_figures(text: str, figures: AuditOptions, *, named: bool = False) -> str:
+def fill_figures(
+    text: str,
+    figures: AuditOptions,
+    *,
+    named: bool = False,
+) -> str:
     """Replace the figures that a text names in backticks by their values.
 
     With `named`, the name stays behind the value: for those who may change it.

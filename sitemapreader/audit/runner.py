@@ -190,7 +190,13 @@ class RuleRunner:
             self._database.show_rules()
         self._sort_out()
 
-    def _leave_out(self, rule: Rule, reason: str, *, is_error: bool = False) -> None:
+    def _leave_out(
+        self,
+        rule: Rule,
+        reason: str,
+        *,
+        is_error: bool = False,
+    ) -> None:
         """Record why a rule was not run, and how to make it run."""
         self.not_run.append(NotRun(rule=rule, reason=reason, is_error=is_error))
 
@@ -269,7 +275,10 @@ class RuleRunner:
         return self._group_causes(found)
 
     def _group_rows(
-        self, name: str, kind: Callable[..., T], most: int
+        self,
+        name: str,
+        kind: Callable[..., T],
+        most: int,
     ) -> defaultdict[str, list[T]]:
         """Return the values of a query, at most `most` of each rule, by its code."""
         groups = defaultdict[str, list[T]](list)
@@ -412,7 +421,10 @@ class RuleRunner:
         return grade(cause.severity) <= grade(finding.severity)
 
     def _find_share(
-        self, finding: Finding, found: Mapping[str, Finding], *codes: str
+        self,
+        finding: Finding,
+        found: Mapping[str, Finding],
+        *codes: str,
     ) -> tuple[int, int]:
         """Return how many hits are on pages that any of some rules hits, and out of how many."""
         own = str(finding.rule.code)
@@ -439,7 +451,12 @@ class _HitCount:
     entries: int | None
 
 
-def _count_urls(rule: Rule, hit: _HitCount, rate: Rate | None, urls: int) -> int:
+def _count_urls(
+    rule: Rule,
+    hit: _HitCount,
+    rate: Rate | None,
+    urls: int,
+) -> int:
     """Return how many URLs are wrong; of sitemaps these are all that they list."""
     if rate is not None:
         return max(hit.count, round(rate.share * rate.population))

@@ -255,7 +255,11 @@ _CREATE = "CREATE OR REPLACE TABLE arrived (loc VARCHAR)"
 _ARRIVE = "INSERT INTO arrived SELECT loc FROM arriving"
 
 
-def load_known(database: AuditDatabase, source: Known, table: str = "known") -> int:
+def load_known(
+    database: AuditDatabase,
+    source: Known,
+    table: str = "known",
+) -> int:
     """Insert a list of URLs, "known" or "old"; return how many different ones it has.
 
     A file is .txt, .csv, .tsv, .jsonl or .parquet, all but the last with .gz behind it if they are
@@ -292,7 +296,9 @@ def find_old_host(database: AuditDatabase) -> list[str]:
 
 
 async def load_old(
-    database: AuditDatabase, task: SiteTask, reading: ReadingOptions
+    database: AuditDatabase,
+    task: SiteTask,
+    reading: ReadingOptions,
 ) -> bool:
     """Insert the URLs of the old sitemaps; return whether all of them were read.
 
@@ -315,7 +321,11 @@ def _is_list(path: str | PathLike[str]) -> bool:
     return Path(name).suffix in _TABLE_READERS.keys() - {""} and Path(path).is_file()
 
 
-def _end_list(database: AuditDatabase, table: str, name: str) -> int:
+def _end_list(
+    database: AuditDatabase,
+    table: str,
+    name: str,
+) -> int:
     """Fill a table with the collected URLs; return how many it has."""
     database.ask(_KNOWN_QUERIES["add_urls"].format(table), blanks=_ALL_BLANKS)
     database.ask("DROP TABLE arrived")
@@ -325,7 +335,11 @@ def _end_list(database: AuditDatabase, table: str, name: str) -> int:
     return count
 
 
-def _read(database: AuditDatabase, path: Path, table: str) -> None:
+def _read(
+    database: AuditDatabase,
+    path: Path,
+    table: str,
+) -> None:
     """Insert the texts of a file that may be URLs, and a crawl's columns about them."""
     argument = "urls" if table == "known" else "was"
     columns = LIST_COLUMNS if table == "known" else OLD_COLUMNS
@@ -398,7 +412,12 @@ def _read(database: AuditDatabase, path: Path, table: str) -> None:
         raise AuditInputError(f"{what} {path} cannot be read: {reason}") from None
 
 
-def _load_lines(database: AuditDatabase, path: Path, *, is_gzip: bool) -> None:
+def _load_lines(
+    database: AuditDatabase,
+    path: Path,
+    *,
+    is_gzip: bool,
+) -> None:
     """Fill the table `line`; raise AuditInputError, or the error of opening or decoding."""
     database.ask("CREATE OR REPLACE TABLE line (line VARCHAR)")
     with (gzip.open if is_gzip else open)(path, "rb") as file:

@@ -54,7 +54,10 @@ _TABLES = {"listed": "url", "old": "(SELECT rowid AS id, * FROM old)"}
 
 
 def draw_sample(
-    database: AuditDatabase, number: int | None, seed: int = 0, kind: str = "listed"
+    database: AuditDatabase,
+    number: int | None,
+    seed: int = 0,
+    kind: str = "listed",
 ) -> None:
     """Fill the table `sample` with "listed" or "old" pages.
 
@@ -404,7 +407,10 @@ class SiteVisits:
         )
 
     def _read_unnamed(
-        self, site: PageFolder, folder: FolderFetcher, listed: set[str]
+        self,
+        site: PageFolder,
+        folder: FolderFetcher,
+        listed: set[str],
     ) -> set[str]:
         """Insert the sitemaps that nothing names; return the files of their pages."""
         known = {key for (key,) in self._database.ask("SELECT key FROM document")}

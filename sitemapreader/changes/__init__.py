@@ -279,7 +279,12 @@ class State:
         )
         return StateMemory(rules, settings, channel)
 
-    def _read(self, make: Callable[..., T], sql: str, **values: object) -> Iterator[T]:
+    def _read(
+        self,
+        make: Callable[..., T],
+        sql: str,
+        **values: object,
+    ) -> Iterator[T]:
         """Yield the rows of a query as values."""
         with open_reader(self.path) as connection:
             cursor = connection.execute(sql, values)

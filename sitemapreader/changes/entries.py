@@ -53,7 +53,12 @@ class UnsentEntries:
     news = 0
     is_recent = False
 
-    def __init__(self, db: Connection, row: DocumentRow, writer: StateWriter) -> None:
+    def __init__(
+        self,
+        db: Connection,
+        row: DocumentRow,
+        writer: StateWriter,
+    ) -> None:
         self.is_withheld = False
         self._row = row
         self._writer = writer
@@ -67,7 +72,12 @@ class UnsentEntries:
         self._selected = len(rows)
         return rows
 
-    async def record(self, passed: Rows, kept: Rows, sent: int) -> None:
+    async def record(
+        self,
+        passed: Rows,
+        kept: Rows,
+        sent: int,
+    ) -> None:
         """Save that the first `sent` of `kept` are delivered, once that is acknowledged."""
         del passed
         self.is_withheld |= sent < self._selected
@@ -92,7 +102,12 @@ class _Compared:
     records: Sequence[bytes] = ()
     changes: Sequence[Change | None] = ()
 
-    def mark(self, passed: Rows, kept: Rows, number: int) -> str:
+    def mark(
+        self,
+        passed: Rows,
+        kept: Rows,
+        number: int,
+    ) -> str:
         """Return the marks of the first `number` entries: see the table `log`."""
         if len(kept) == len(self.entries):  # most often
             return "s" * number
@@ -120,7 +135,10 @@ class ChangedEntries:
     """
 
     def __init__(
-        self, row: DocumentRow, writer: StateWriter, reading: DocumentReading
+        self,
+        row: DocumentRow,
+        writer: StateWriter,
+        reading: DocumentReading,
     ) -> None:
         self.is_withheld = False
         self.news = 0
@@ -183,7 +201,12 @@ class ChangedEntries:
                 self._offered.add(key)
         return changes
 
-    async def record(self, passed: Rows, kept: Rows, sent: int) -> None:
+    async def record(
+        self,
+        passed: Rows,
+        kept: Rows,
+        sent: int,
+    ) -> None:
         """Save the entries of the last `select` when they are acknowledged.
 
         `passed` has the entries that passed the filters, and `kept` the ones that `unique` left of
@@ -211,7 +234,11 @@ class ChangedEntries:
         )
 
 
-async def _save_sent(writer: StateWriter, row: DocumentRow, sent: Rows) -> None:
+async def _save_sent(
+    writer: StateWriter,
+    row: DocumentRow,
+    sent: Rows,
+) -> None:
     """Save delivered entries once they are acknowledged, in case the walk is interrupted."""
     locs = get_column(sent, "loc")
     packed = pack(locs) if writer.settings.selection.unique else None
@@ -219,7 +246,9 @@ async def _save_sent(writer: StateWriter, row: DocumentRow, sent: Rows) -> None:
 
 
 def _compare_record(
-    known: dict[int, bytes | None], document: int, record: bytes
+    known: dict[int, bytes | None],
+    document: int,
+    record: bytes,
 ) -> Change | None:
     # Two sitemaps often say different things of one page, so the document's own record of a URL
     # counts. Another's counts only where this one has none, as when a URL has moved.

@@ -76,7 +76,10 @@ class PageChecker:
     """Checks pages by the client, the limits and the state of a walk."""
 
     def __init__(
-        self, context: WalkContext, pages: PageClient, writer: StateWriter
+        self,
+        context: WalkContext,
+        pages: PageClient,
+        writer: StateWriter,
     ) -> None:
         self._context = context
         self._pages = pages
@@ -132,7 +135,12 @@ class PageChecker:
                 )
                 yield
 
-    def _note(self, page: _Page, status: int | None, pause: float) -> dict[str, Any]:
+    def _note(
+        self,
+        page: _Page,
+        status: int | None,
+        pause: float,
+    ) -> dict[str, Any]:
         """Return the columns of a page after it was requested."""
         now = self._writer.now
         return {
@@ -279,7 +287,10 @@ async def _refuse_redirect(url: str) -> None:
 
 
 def find_controls(
-    db: Connection, site: int, seed: int, places: Collection[str]
+    db: Connection,
+    site: int,
+    seed: int,
+    places: Collection[str],
 ) -> dict[str, list[str]]:
     """Return some listed URLs of each place; for a host without any, its start page.
 

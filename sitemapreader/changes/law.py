@@ -201,7 +201,12 @@ def weigh(row: DocumentRow, outcome: Document) -> Evidence:
     return Evidence.NONE
 
 
-def confirm(read: int, confirmed: int, reading: int, least: int) -> tuple[int, int]:
+def confirm(
+    read: int,
+    confirmed: int,
+    reading: int,
+    least: int,
+) -> tuple[int, int]:
     """Return which reading stands for a document, and which is confirmed, after another one."""
     if not least:
         return max(reading, read), max(reading, confirmed)
@@ -213,7 +218,12 @@ def confirm(read: int, confirmed: int, reading: int, least: int) -> tuple[int, i
 
 
 def date_outcome(
-    run: WalkRun, row: DocumentRow, evidence: Evidence, *, age: int, is_new: bool
+    run: WalkRun,
+    row: DocumentRow,
+    evidence: Evidence,
+    *,
+    age: int,
+    is_new: bool,
 ) -> dict[str, Any]:
     """Return the columns of `document` that date an outcome.
 
@@ -252,7 +262,11 @@ def read_days(text: str) -> tuple[int, ...]:
         raise DamageError(f"{excerpt(str(text))} is not a list of stamps") from None
 
 
-def add_day(days: tuple[int, ...], stamp: int, least: int) -> tuple[int, ...]:
+def add_day(
+    days: tuple[int, ...],
+    stamp: int,
+    least: int,
+) -> tuple[int, ...]:
     """Return the last stamps that are `least` apart, with another one."""
     if days and stamp - days[-1] < least:
         return days
@@ -282,7 +296,11 @@ def find_losses(db: sqlite3.Connection, site: int) -> list[int]:
 
 
 def find_waited(
-    db: sqlite3.Connection, site: int, stamp: int, days: str, since: float
+    db: sqlite3.Connection,
+    site: int,
+    stamp: int,
+    days: str,
+    since: float,
 ) -> str:
     """Return a document that a URL waits for which is missing `since`; "" for none.
 
@@ -348,12 +366,20 @@ def merge(db: sqlite3.Connection, site: int) -> None:
     _execute(db, "merge.sql", {"site": site})
 
 
-def recall(db: sqlite3.Connection, site: int, stamp: int) -> None:
+def recall(
+    db: sqlite3.Connection,
+    site: int,
+    stamp: int,
+) -> None:
     """Forget that anything of a site lies in the future."""
     _execute(db, "recall.sql", {"site": site, "stamp": stamp})
 
 
-def _execute(db: sqlite3.Connection, name: str, values: Mapping[str, Any]) -> int:
+def _execute(
+    db: sqlite3.Connection,
+    name: str,
+    values: Mapping[str, Any],
+) -> int:
     """Execute the statements of a file; return how many rows the last one changed."""
     changed = 0
     for statement in read_script(name).split(";\n"):
@@ -361,7 +387,11 @@ def _execute(db: sqlite3.Connection, name: str, values: Mapping[str, Any]) -> in
     return max(0, changed)
 
 
-def reconcile(db: sqlite3.Connection, run: WalkRun, end: WalkEnd) -> Findings | None:
+def reconcile(
+    db: sqlite3.Connection,
+    run: WalkRun,
+    end: WalkEnd,
+) -> Findings | None:
     """Reconcile the state with a walk: return the missing URLs, with `changes`."""
     values: dict[str, Any] = {
         "site": run.site,
@@ -424,7 +454,11 @@ def reconcile(db: sqlite3.Connection, run: WalkRun, end: WalkEnd) -> Findings | 
     return Findings(unlisted, waiting, left, shrunk, missed)
 
 
-def _find_oldest(db: sqlite3.Connection, stamp: str, values: Mapping[str, Any]) -> int:
+def _find_oldest(
+    db: sqlite3.Connection,
+    stamp: str,
+    values: Mapping[str, Any],
+) -> int:
     """Return the oldest of `naming_confirmed` and a stamp of each document, in SQL."""
     sql = (
         f"SELECT min(:naming_confirmed, ifnull(min({stamp}), :naming_confirmed))"
@@ -446,7 +480,11 @@ def _is_dead(db: sqlite3.Connection, values: Mapping[str, Any]) -> bool:
 
 
 def _look(
-    db: sqlite3.Connection, run: WalkRun, values: Mapping[str, Any], *, knows_all: bool
+    db: sqlite3.Connection,
+    run: WalkRun,
+    values: Mapping[str, Any],
+    *,
+    knows_all: bool,
 ) -> int:
     """Date this run's reading of the naming documents; return the last confirmed one."""
     read, confirmed = run.looks

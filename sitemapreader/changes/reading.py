@@ -37,7 +37,11 @@ class DocumentReading:
     """
 
     def __init__(
-        self, row: DocumentRow, run: WalkRun, entry: SitemapEntry, asked_at: float
+        self,
+        row: DocumentRow,
+        run: WalkRun,
+        entry: SitemapEntry,
+        asked_at: float,
     ) -> None:
         self.headers: Mapping[str, str] = {}
         self.asked_at = asked_at
@@ -119,7 +123,10 @@ class DocumentReading:
         }
 
     def _list_content(
-        self, document: Document, body: BodyDigest, evidence: Evidence
+        self,
+        document: Document,
+        body: BodyDigest,
+        evidence: Evidence,
     ) -> dict[str, Any]:
         children = self._children
         if evidence is not Evidence.FULL:  # children behind the error are still listed
@@ -137,7 +144,11 @@ class DocumentReading:
         }
 
     def _list_lies(
-        self, found: Mapping[str, Any], body: BodyDigest, *, is_dated: bool
+        self,
+        found: Mapping[str, Any],
+        body: BodyDigest,
+        *,
+        is_dated: bool,
     ) -> dict[str, int]:
         """Return whether its validators and its lastmod missed a change, now or before."""
         row = self._row

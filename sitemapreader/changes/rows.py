@@ -130,7 +130,12 @@ def make_unlisted(
 
 
 def make_gone(
-    loc: str, document: str, status: int, asked_at: float, since: float, site: str
+    loc: str,
+    document: str,
+    status: int,
+    asked_at: float,
+    since: float,
+    site: str,
 ) -> GonePage:
     """Return a value for a row of `page`."""
     return GonePage(loc, document, status, as_moment(asked_at), as_moment(since), site)
@@ -248,7 +253,11 @@ def update_document(
         )
 
 
-def load_document(db: sqlite3.Connection, run: WalkRun, url: str) -> DocumentRow:
+def load_document(
+    db: sqlite3.Connection,
+    run: WalkRun,
+    url: str,
+) -> DocumentRow:
     """Return the row of a document; a new one if a run is the first to meet it."""
     found = db.execute(_FIND, (run.site, url)).fetchone()
     # It may be as old as the last look before this run: what was lost by then may be in it.
@@ -266,7 +275,9 @@ def write_lastmod(entry: SitemapEntry) -> str | None:
 
 
 def find_records(
-    db: sqlite3.Connection, row: DocumentRow, keys: Sequence[bytes]
+    db: sqlite3.Connection,
+    row: DocumentRow,
+    keys: Sequence[bytes],
 ) -> dict[bytes, dict[int, bytes | None]]:
     """Return key of a known URL -> number of each document that lists it -> record.
 
@@ -288,7 +299,10 @@ def find_records(
 
 
 def find_removed(
-    db: sqlite3.Connection, row: DocumentRow, keys: Sequence[bytes], reading: int
+    db: sqlite3.Connection,
+    row: DocumentRow,
+    keys: Sequence[bytes],
+    reading: int,
 ) -> frozenset[bytes]:
     """Return the keys of URLs that were missing after a reading, which a cache had kept.
 
@@ -305,7 +319,10 @@ def find_removed(
 
 
 def log_entries(
-    db: sqlite3.Connection, row: DocumentRow, stamp: int, *columns: bytes | str
+    db: sqlite3.Connection,
+    row: DocumentRow,
+    stamp: int,
+    *columns: bytes | str,
 ) -> None:
     """Save entries until they are merged: see the table `log`."""
     sql = (
@@ -316,7 +333,10 @@ def log_entries(
 
 
 def save_batch(
-    db: sqlite3.Connection, row: DocumentRow, locs: Iterable[str], packed: bytes | None
+    db: sqlite3.Connection,
+    row: DocumentRow,
+    locs: Iterable[str],
+    packed: bytes | None,
 ) -> None:
     """Save the delivered rows, in case the walk is interrupted.
 
@@ -405,7 +425,9 @@ def _write_value(value: object) -> str:
 
 @lru_cache(maxsize=16_384)
 def _hash_plain(
-    written: str | None, changefreq: str | None, priority: float | None
+    written: str | None,
+    changefreq: str | None,
+    priority: float | None,
 ) -> bytes:
     return _hash((_read_moment(written), changefreq, priority))
 

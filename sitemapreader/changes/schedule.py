@@ -118,7 +118,11 @@ def learn(
 _LEARNED = ("asked_at", "found_at", "news", "hours", "rate", "not_before")
 
 
-def _add(row: DocumentRow, news: float, now: float) -> None:
+def _add(
+    row: DocumentRow,
+    news: float,
+    now: float,
+) -> None:
     """Add a response to the observations."""
     row.news, row.hours = row.news + news, row.hours + _hours_between(row.asked_at, now)
     row.asked_at = now
@@ -145,7 +149,11 @@ def _hours_between(since: float | None, now: float) -> float:
     return (now - since) / HOUR
 
 
-def _find_rest(since: float, now: float, retry_after: float) -> float:
+def _find_rest(
+    since: float,
+    now: float,
+    retry_after: float,
+) -> float:
     """Return how long to rest after a failure: as long as there was no response."""
     rest = min(max(_LEAST_REST, HOUR * _hours_between(since, now)), _LONGEST_REST)
     if 0 < retry_after < math.inf:
@@ -153,7 +161,12 @@ def _find_rest(since: float, now: float, retry_after: float) -> float:
     return rest
 
 
-def _rest_site(db: sqlite3.Connection, site: int, *, is_down: bool) -> None:
+def _rest_site(
+    db: sqlite3.Connection,
+    site: int,
+    *,
+    is_down: bool,
+) -> None:
     """Let a site rest in which nothing has a turn, for a day at most."""
     least = _LEAST_REST if is_down else _LONGEST_REST
     rest = f"iif({_HAS_TURNS}, 0, min(max(?, 2 * rest), ?))"
@@ -231,7 +244,9 @@ def plan(
 
 
 def plan_documents(
-    db: sqlite3.Connection, number: int, now: float
+    db: sqlite3.Connection,
+    number: int,
+    now: float,
 ) -> list[PlannedDocument]:
     """Return the documents that `plan` chooses, then the resting ones."""
     chosen = plan(db, number, now)
@@ -255,7 +270,11 @@ def plan_sites(
     return found
 
 
-def find_turn(db: sqlite3.Connection, name: str, now: float) -> dict[str, Any]:
+def find_turn(
+    db: sqlite3.Connection,
+    name: str,
+    now: float,
+) -> dict[str, Any]:
     """Return when a site has its next turn, as fields of `SiteOutcome`."""
     if turns := _find_turns(db, now, [name]):
         return {
@@ -269,7 +288,10 @@ def find_turn(db: sqlite3.Connection, name: str, now: float) -> dict[str, Any]:
 
 
 def find_due(
-    db: sqlite3.Connection, plan: Mapping[str, frozenset[str]], name: str, now: float
+    db: sqlite3.Connection,
+    plan: Mapping[str, frozenset[str]],
+    name: str,
+    now: float,
 ) -> frozenset[str] | None:
     """Return the documents of a site that a plan requests; `None` for all of them."""
     is_unknown = name not in plan and find_unscheduled(db, [name], now)
@@ -279,7 +301,9 @@ def find_due(
 
 
 def find_unscheduled(
-    db: sqlite3.Connection, names: Iterable[str], now: float
+    db: sqlite3.Connection,
+    names: Iterable[str],
+    now: float,
 ) -> dict[str, bool]:
     """Return the sites without a due date, each with whether it was read before."""
     unscheduled = (
@@ -306,7 +330,10 @@ def is_ready(row: DocumentRow, now: float) -> bool:
 
 
 def choose(
-    db: sqlite3.Connection, run: WalkRun, revisit: int | Collection[str], now: float
+    db: sqlite3.Connection,
+    run: WalkRun,
+    revisit: int | Collection[str],
+    now: float,
 ) -> WalkRun:
     """Choose the documents that a walk over a site requests: these, or all that are due.
 

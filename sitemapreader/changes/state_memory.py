@@ -25,7 +25,10 @@ class StateMemory(StateWriter):
         return await self.file.query(lambda db: DocumentTracker(db, self, sitemap))
 
     async def check_pages(
-        self, context: WalkContext, pages: PageClient, allowance: UrlAllowance
+        self,
+        context: WalkContext,
+        pages: PageClient,
+        allowance: UrlAllowance,
     ) -> AsyncGenerator[None, None]:
         """Check the pages of missing URLs; yield at first and between them."""
         async with aclosing(

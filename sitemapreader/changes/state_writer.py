@@ -53,7 +53,10 @@ class StateWriter:
     """The writer of one walk's state."""
 
     def __init__(
-        self, rules: Rules, settings: WalkSettings, channel: Channel[Batch]
+        self,
+        rules: Rules,
+        settings: WalkSettings,
+        channel: Channel[Batch],
     ) -> None:
         self.settings = settings
         self.clock = rules.clock

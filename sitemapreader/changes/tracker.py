@@ -46,7 +46,10 @@ class DocumentTracker:
     needs_digest = True
 
     def __init__(
-        self, db: Connection, writer: StateWriter, sitemap: ListedSitemap
+        self,
+        db: Connection,
+        writer: StateWriter,
+        sitemap: ListedSitemap,
     ) -> None:
         self._writer = writer
         self._row = row = load_document(db, writer.run, url_key(sitemap.entry.loc))
@@ -85,12 +88,21 @@ class DocumentTracker:
         self._reading.add_entries(rows)
         return await self._entries.select(rows)
 
-    async def record(self, passed: Rows, kept: Rows, sent: int) -> None:
+    async def record(
+        self,
+        passed: Rows,
+        kept: Rows,
+        sent: int,
+    ) -> None:
         """Save the entries of the last `select` when they are acknowledged."""
         await self._entries.record(passed, kept, sent)
 
     async def finish(
-        self, document: Document, body: BodyDigest | None, *, is_window: bool
+        self,
+        document: Document,
+        body: BodyDigest | None,
+        *,
+        is_window: bool,
     ) -> None:
         """Save the outcome once it is acknowledged; `body` if the document was requested."""
         if self._keeps_row:

@@ -27,7 +27,10 @@ class DocumentTrust:
     """
 
     def __init__(
-        self, row: DocumentRow, writer: StateWriter, sitemap: ListedSitemap
+        self,
+        row: DocumentRow,
+        writer: StateWriter,
+        sitemap: ListedSitemap,
     ) -> None:
         self._row = row
         self._writer = writer

@@ -31,7 +31,10 @@ class DocumentTurn:
     """
 
     def __init__(
-        self, row: DocumentRow, writer: StateWriter, sitemap: ListedSitemap
+        self,
+        row: DocumentRow,
+        writer: StateWriter,
+        sitemap: ListedSitemap,
     ) -> None:
         self.asked_at = writer.clock()
         self._row = row

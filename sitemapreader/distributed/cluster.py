@@ -162,7 +162,11 @@ def _open_cluster(workers: int) -> Iterator[Client]:
             yield client
 
 
-def _refill(cluster: LocalCluster, client: Client, wanted: int) -> None:
+def _refill(
+    cluster: LocalCluster,
+    client: Client,
+    wanted: int,
+) -> None:
     """Start the missing workers: a worker that dies while it starts ends its nanny too."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
     if len(workers) < wanted:

@@ -15,7 +15,9 @@ from sitemapreader.fetch import Identity
 
 
 def _check_fetch(
-    _: object, field: attrs.Attribute[FetchOptions], value: FetchOptions
+    _: object,
+    field: attrs.Attribute[FetchOptions],
+    value: FetchOptions,
 ) -> None:
     has_password = value.proxy is not None and "@" in value.proxy
     if value.headers or has_password:

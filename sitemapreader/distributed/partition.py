@@ -64,7 +64,11 @@ _COMMIT_CHECK_SECONDS = 30.0
 """Seconds between two checks whether another attempt has committed."""
 
 
-def run_partition(output: str, run: str, partition: int) -> Commit:
+def run_partition(
+    output: str,
+    run: str,
+    partition: int,
+) -> Commit:
     """Read one partition of a run, unless it is committed; return its commit.
 
     Args:
@@ -96,7 +100,11 @@ class Attempt:
     """
 
     def __init__(
-        self, storage: Storage, run: ScaleRun, partition: int, folder: Path
+        self,
+        storage: Storage,
+        run: ScaleRun,
+        partition: int,
+        folder: Path,
     ) -> None:
         """Record the attempt, and load the state; a damaged state is ignored."""
         self._began = time.monotonic()
@@ -248,7 +256,12 @@ _REFUSED_BY_OPTIONS = {
 """Reasons that are not the host's fault: the next run may have other options."""
 
 
-def make_row(outcome: Row, previous: Row | None, partition: int, now: datetime) -> Row:
+def make_row(
+    outcome: Row,
+    previous: Row | None,
+    partition: int,
+    now: datetime,
+) -> Row:
     """Return the row of a host that was read: its outcome, and its history."""
     status = outcome["status"]
     if previous is None:
@@ -312,7 +325,9 @@ _BEAT_SECONDS = 1.0
 
 
 async def read_hosts(
-    sites: Sequence[str], folder: Path, options: ScaleOptions
+    sites: Sequence[str],
+    folder: Path,
+    options: ScaleOptions,
 ) -> list[Path]:
     """Read hosts into a local folder, which may have a state; return it."""
     run = walk_many(
@@ -341,7 +356,9 @@ async def read_hosts(
 
 
 async def read_isolated(
-    sites: Sequence[str], folder: Path, options: ScaleOptions
+    sites: Sequence[str],
+    folder: Path,
+    options: ScaleOptions,
 ) -> list[Path]:
     """Read hosts in a child process; if it dies, read each half in another child.
 

@@ -74,7 +74,9 @@ def count_partitions(hosts: int) -> int:
 
 
 def write_list(
-    storage: Storage, hosts: str | Path | Iterable[str], partitions: int | None
+    storage: Storage,
+    hosts: str | Path | Iterable[str],
+    partitions: int | None,
 ) -> dict[str, Any]:
     """Write a list of hosts by partition; return its fields of a `ScaleRun`."""
     if isinstance(hosts, (str, Path)):
@@ -102,7 +104,11 @@ def write_list(
     return {"listed": listed, "hosts": count, "partitions": partitions}
 
 
-def read_partition_hosts(storage: Storage, run: ScaleRun, partition: int) -> list[str]:
+def read_partition_hosts(
+    storage: Storage,
+    run: ScaleRun,
+    partition: int,
+) -> list[str]:
     """Return the hosts of a partition, each once, grouped by registrable domain."""
     files = min(run.partitions, LIST_FILES)
     path = f"{run.listed}/{partition * files // run.partitions:02x}.gz"

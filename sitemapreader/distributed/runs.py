@@ -161,7 +161,12 @@ class Commit:
     sums: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
-def create_commit(storage: Storage, run: str, commit: Commit, rows: pa.Table) -> Commit:
+def create_commit(
+    storage: Storage,
+    run: str,
+    commit: Commit,
+    rows: pa.Table,
+) -> Commit:
     """Commit an attempt, with the rows of its hosts; return the commit that counts."""
     path = STATUS.format(run=run, partition=commit.partition)
     file = io.BytesIO()
@@ -176,7 +181,9 @@ def create_commit(storage: Storage, run: str, commit: Commit, rows: pa.Table) ->
 
 
 def load_commit(
-    storage: Storage, run: str, partition: int
+    storage: Storage,
+    run: str,
+    partition: int,
 ) -> tuple[Commit, pa.Table] | None:
     """Return the commit of a partition and the rows of its hosts, if there is one.
 
@@ -313,7 +320,11 @@ def _load_commits(storage: Storage, run: ScaleRun) -> list[Commit]:
         return [commit for commit, _ in filter(None, commits)]
 
 
-def _remove_uncommitted(storage: Storage, run: ScaleRun, tokens: set[str]) -> None:
+def _remove_uncommitted(
+    storage: Storage,
+    run: ScaleRun,
+    tokens: set[str],
+) -> None:
     """Remove files of uncommitted attempts, and the states of the previous run."""
     folders = [f"{run.folder}/{name}" for name in ("urls", "status", "state")]
     if run.previous:

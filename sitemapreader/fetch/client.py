@@ -96,7 +96,10 @@ class Client:
     """The use of a fetcher by one walk; a fetcher of the caller needs only `open`."""
 
     def __init__(
-        self, fetcher: Fetcher, user_agent: str, options: FetchOptions = _OPTIONS
+        self,
+        fetcher: Fetcher,
+        user_agent: str,
+        options: FetchOptions = _OPTIONS,
     ) -> None:
         self._fetcher = fetcher
         self._options = options
@@ -205,7 +208,9 @@ def make_client(
 
 
 def find_settings(
-    fetcher: object, limits: Limits | None, options: FetchOptions | None
+    fetcher: object,
+    limits: Limits | None,
+    options: FetchOptions | None,
 ) -> tuple[Limits, FetchOptions]:
     """Return the limits and options of a walk, from its fetcher if it has some."""
     fetcher_type = type(fetcher)

@@ -359,7 +359,10 @@ class StrictConnector(aiohttp.TCPConnector):
             raise
 
     async def _resolve_host(
-        self, host: str, port: int, traces: Sequence[Trace] | None = None
+        self,
+        host: str,
+        port: int,
+        traces: Sequence[Trace] | None = None,
     ) -> list[ResolveResult]:
         if traces:
             addresses = _route_of(traces).addresses

@@ -325,7 +325,13 @@ class HostBreaker:
         """Remember that nobody named a URL, so that its failure may prove nothing."""
         self._guesses.add(url)
 
-    def note_error(self, url: str, error: FetchError, *, is_last: bool = True) -> None:
+    def note_error(
+        self,
+        url: str,
+        error: FetchError,
+        *,
+        is_last: bool = True,
+    ) -> None:
         """Count the failure of a document, or of an attempt that is not its last.
 
         An error counts once, with all its attempts if they were not counted one by one.
@@ -350,7 +356,11 @@ class HostBreaker:
             self.note_response(url)
 
     def _note_failure(
-        self, url: str, reason: IssueCode, error: FetchError, count: int
+        self,
+        url: str,
+        reason: IssueCode,
+        error: FetchError,
+        count: int,
     ) -> None:
         failures = self._failures.setdefault(origin_of(url), _Failures())
         failures.count += count

@@ -109,7 +109,9 @@ def make_refusal(
 
 
 def _explain_signature(
-    headers: Mapping[str, str], options: FetchOptions, agent: str | None
+    headers: Mapping[str, str],
+    options: FetchOptions,
+    agent: str | None,
 ) -> str:
     """Explain how a refusal is related to signed requests (Web Bot Auth); "" if not."""
     explanation = ""

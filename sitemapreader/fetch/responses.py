@@ -249,7 +249,9 @@ class HttpResponse:
 
 
 async def fill_in_steps(
-    data: bytearray, pieces: Iterable[bytes], max_bytes: int
+    data: bytearray,
+    pieces: Iterable[bytes],
+    max_bytes: int,
 ) -> bool:
     """Append pieces of a body, with pauses; return whether there is room for more.
 
@@ -264,7 +266,12 @@ async def fill_in_steps(
     return True
 
 
-async def read_body(response: Response, max_bytes: int, *, cut: bool = False) -> bytes:
+async def read_body(
+    response: Response,
+    max_bytes: int,
+    *,
+    cut: bool = False,
+) -> bytes:
     """Read the body of a response to its end, and decompress it.
 
     ```python

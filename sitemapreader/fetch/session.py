@@ -69,7 +69,9 @@ _PROXY_ERRORS = (aiohttp.ClientConnectorDNSError, aiohttp.ClientProxyConnectionE
 
 
 def _make_error(
-    error: Exception, url: URL, codes: Mapping[IssueCode, IssueCode] | None = None
+    error: Exception,
+    url: URL,
+    codes: Mapping[IssueCode, IssueCode] | None = None,
 ) -> FetchError:
     """Return an exception of aiohttp as FetchError; `codes` replace some Issue codes."""
     code = next(code for types, code in _CODES_BY_EXCEPTION if isinstance(error, types))

@@ -247,7 +247,13 @@ class RedirectChain:
         """The URL and the cookies of the next request."""
         return self.requested.text, self.cookies.write(self.requested.url)
 
-    def follow(self, location: str, *, status: int = 301, set_cookie: str = "") -> None:
+    def follow(
+        self,
+        location: str,
+        *,
+        status: int = 301,
+        set_cookie: str = "",
+    ) -> None:
         """Make the `Location` of a redirect the target, or raise FetchError.
 
         `set_cookie` has the lines of its Set-Cookie headers.

@@ -46,7 +46,9 @@ def _spell_etag(etag: str) -> list[str]:
 
 
 def choose_validators(
-    etag: str | None, last_modified: str | None, headers: Mapping[str, str]
+    etag: str | None,
+    last_modified: str | None,
+    headers: Mapping[str, str],
 ) -> tuple[str | None, str | None]:
     """Return the validators of a response that may be sent back."""
     date = parse_last_modified(last_modified or "")

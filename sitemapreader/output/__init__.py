@@ -159,7 +159,12 @@ def open_output(
     return Output(path, encoder, None if is_array or is_gzip else end.encode())
 
 
-def _check_target(path: str | None, format: str, *, is_gzip: bool) -> None:  # noqa: A002 (the same)
+def _check_target(
+    path: str | None,
+    format: str,  # noqa: A002 (the same)
+    *,
+    is_gzip: bool,
+) -> None:
     """Raise ValueError if the file or standard output is unfit for a binary format."""
     if format in FILE_FORMATS and path is None:
         raise ValueError(
@@ -237,7 +242,12 @@ class WritableRun(Protocol):
         """Rename files, then commit the state."""
         ...
 
-    def call(self, function: Callable[..., Any], *values: Any, **names: Any) -> Any:
+    def call(
+        self,
+        function: Callable[..., Any],
+        *values: Any,
+        **names: Any,
+    ) -> Any:
         """Return the result of a coroutine function in the loop of the run."""
         ...
 

@@ -107,7 +107,10 @@ class Output:
     """
 
     def __init__(
-        self, path: str | None, encoder: Encoder, end: bytes | None = b"\n"
+        self,
+        path: str | None,
+        encoder: Encoder,
+        end: bytes | None = b"\n",
     ) -> None:
         self.encoding = find_encoding(path)
         self.written = 0
@@ -142,7 +145,10 @@ class Output:
         return self
 
     def __exit__(
-        self, error_type: object, error: BaseException | None, traceback: object
+        self,
+        error_type: object,
+        error: BaseException | None,
+        traceback: object,
     ) -> None:
         try:
             if error is None:
@@ -304,7 +310,11 @@ def find_encoding(path: str | None) -> str:
     return sys.stdout.encoding or "utf-8"
 
 
-def write_records(descriptor: int, data: bytes, end: bytes) -> None:
+def write_records(
+    descriptor: int,
+    data: bytes,
+    end: bytes,
+) -> None:
     """Write whole records, in portions that a pipe takes completely or not at all."""
     # A signal may end a write that waits for its reader; it must not leave half a record behind.
     start = 0

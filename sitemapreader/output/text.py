@@ -99,7 +99,9 @@ def _join_parts(parts: list[Iterable[str]]) -> str:
 
 
 def _write_all(
-    column: Column, values: list[Any], write: Callable[[Any], str]
+    column: Column,
+    values: list[Any],
+    write: Callable[[Any], str],
 ) -> Iterable[str]:
     """Write the values of a column; where most are equal, each value only once."""
     if not column.is_repetitive:
@@ -118,7 +120,12 @@ class JsonEncoder(TextEncoder):
     extensions.
     """
 
-    def __init__(self, columns: Sequence[Column], end: str, encoding: str) -> None:
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        end: str,
+        encoding: str,
+    ) -> None:
         super().__init__(encoding)
         self._columns = columns
         self._end = f"}}{end}"
@@ -148,7 +155,10 @@ class RowEncoder(TextEncoder):
     """An encoder of entries as rows of CSV or TSV."""
 
     def __init__(
-        self, columns: Sequence[Column], separator: str, encoding: str
+        self,
+        columns: Sequence[Column],
+        separator: str,
+        encoding: str,
     ) -> None:
         super().__init__(encoding)
         self._columns = columns

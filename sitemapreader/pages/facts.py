@@ -235,7 +235,11 @@ def hash_text(text: str) -> str:
 # -- what headers and head say: a header has the line 0, and of elements the first counts
 
 
-def _read_robots(header: str, head: Head, lines: Lines) -> dict[str, frozenset[str]]:
+def _read_robots(
+    header: str,
+    head: Head,
+    lines: Lines,
+) -> dict[str, frozenset[str]]:
     """Return directives by the crawler that they are for."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     said = [("robots", line, 0) for line in header.split("\n")]
@@ -260,7 +264,10 @@ def _read_robots(header: str, head: Head, lines: Lines) -> dict[str, frozenset[s
 
 
 def _read_links(
-    header: str, url: str, head: Head, lines: Lines
+    header: str,
+    url: str,
+    head: Head,
+    lines: Lines,
 ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """Return canonicals and alternates of the `Link:` header and of the head."""
     canonicals: dict[str, None] = {}
@@ -286,7 +293,11 @@ def _read_links(
     return tuple(canonicals), tuple(alternates)
 
 
-def _find_refresh(head: Head, url: str, lines: Lines) -> tuple[int, str] | None:
+def _find_refresh(
+    head: Head,
+    url: str,
+    lines: Lines,
+) -> tuple[int, str] | None:
     """Return seconds and target of a refresh that leads to another page."""
     for meta, line in head.metas:
         match = _REFRESH.match(meta.get("content", ""))

@@ -194,7 +194,11 @@ class PageFolder:
     """
 
     def __init__(
-        self, folder: str | Path, base_url: str | None = None, *, text: bool = False
+        self,
+        folder: str | Path,
+        base_url: str | None = None,
+        *,
+        text: bool = False,
     ) -> None:
         fetcher = FolderFetcher(folder, base_url)
         self.base_url = fetcher.base_url

@@ -151,7 +151,11 @@ class RobotsCache:
 
 
 async def parse_robots_aside(
-    body: bytes, url: str, agent: str, *, complete: bool = True
+    body: bytes,
+    url: str,
+    agent: str,
+    *,
+    complete: bool = True,
 ) -> Robots:
     """Parse a robots.txt, and index its rules for an agent, in a thread if it is large."""
 

@@ -240,7 +240,13 @@ class _Visits:
         self._answered[origin] = max(begun, self._answered.get(origin, 0.0))
         return visit
 
-    def _note_error(self, url: str, error: FetchError, *, is_of_page: bool) -> None:
+    def _note_error(
+        self,
+        url: str,
+        error: FetchError,
+        *,
+        is_of_page: bool,
+    ) -> None:
         """Count a failure of a host: after redirects, of the last one.
 
         A host that redirects has responded, elsewhere or in a circle.

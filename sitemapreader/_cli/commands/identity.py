@@ -64,7 +64,11 @@ def _make_key(path: Path) -> bool:
     return True
 
 
-def _print_headers(identity: Identity, days: int, console: Console) -> None:
+def _print_headers(
+    identity: Identity,
+    days: int,
+    console: Console,
+) -> None:
     """Print the headers that make the directory verifiable for this many days."""
     created = int(time.time())
     parameters = SignatureParameters(created, created + days * _DAY_SECONDS)

@@ -90,7 +90,10 @@ def _exit_code_of(ends: Collection[SiteStatus], unknown: int) -> int:
 
 
 async def _print(
-    site: str, entries: list[UrlEntry], path: str | None, form: str
+    site: str,
+    entries: list[UrlEntry],
+    path: str | None,
+    form: str,
 ) -> None:
     if path is not None:
         with open_output(path, "atom") as feed:

@@ -60,7 +60,11 @@ _OF_MARKUP = (
 """Issues that say what is not well-formed."""
 
 
-def is_end(text: str, position: int, names: Iterable[str]) -> bool:
+def is_end(
+    text: str,
+    position: int,
+    names: Iterable[str],
+) -> bool:
     """Return whether only the end tags of these elements follow a place."""
     for tag in (f"</{name}>" for name in names):
         position = pass_nothing(text, position)
@@ -83,7 +87,9 @@ def _write_markup_pattern(records: frozenset[str]) -> re.Pattern[str]:
 
 
 def find_record(
-    text: str, position: int, records: frozenset[str]
+    text: str,
+    position: int,
+    records: frozenset[str],
 ) -> Generator[list[Event], None, tuple[Span, bool] | None]:
     """Return where the next record begins and ends, and whether it lacks its end tag.
 
@@ -124,7 +130,9 @@ def find_record(
 
 
 def _find_tags(
-    text: str, position: int, records: frozenset[str]
+    text: str,
+    position: int,
+    records: frozenset[str],
 ) -> Iterator[re.Match[str] | None]:
     """Yield the tags of records that nothing hides, and `None` for a pause in a long search."""
     markup = _write_markup_pattern(records)
@@ -144,7 +152,12 @@ def _find_tags(
 
 
 def _is_nested(
-    text: str, start: int, end: int, around: list[str], *, is_empty: bool
+    text: str,
+    start: int,
+    end: int,
+    around: list[str],
+    *,
+    is_empty: bool,
 ) -> bool:
     """Return whether a tag with the record's name is inside a foreign element.
 
@@ -208,7 +221,11 @@ class XmlReader:
     finished = False
 
     def __init__(
-        self, stats: ReadStats, limits: Limits, prolog: Prolog, start: int
+        self,
+        stats: ReadStats,
+        limits: Limits,
+        prolog: Prolog,
+        start: int,
     ) -> None:
         self.prolog = prolog
         self.format = prolog.format
@@ -473,7 +490,9 @@ def _start_patterns(prolog: Prolog, limits: Limits) -> PatternReader:
 
 
 def read_whole(
-    data: bytes, stats: ReadStats, limits: Limits
+    data: bytes,
+    stats: ReadStats,
+    limits: Limits,
 ) -> tuple[Format, Events] | None:
     """Return format and entries of a whole document; `None` if it is not all common.
 

@@ -50,7 +50,12 @@ class Grammar:
     def __init__(self) -> None:
         self._groups = 0
 
-    def once(self, start: str, pattern: str, end: str = "") -> str:
+    def once(
+        self,
+        start: str,
+        pattern: str,
+        end: str = "",
+    ) -> str:
         """Write an optional part that may come once; its group is the match of `pattern`."""
         self._groups += 1
         return f"{start}(?({self._groups})(?!)|({pattern}){end})"
@@ -83,7 +88,10 @@ def _repeat(alternatives: list[str]) -> str:
 
 @lru_cache(maxsize=64)
 def write_record_pattern(
-    format_: Format, prefix: str, runs: tuple[str, ...], others: tuple[str, ...]
+    format_: Format,
+    prefix: str,
+    runs: tuple[str, ...],
+    others: tuple[str, ...],
 ) -> re.Pattern[str]:
     """Write the pattern of a format's records, whose names may begin with `s:`, say.
 
@@ -165,7 +173,11 @@ def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
 
 
 def _write_clean_field(
-    grammar: Grammar, field: Field, prefix: str, *, is_required: bool = False
+    grammar: Grammar,
+    field: Field,
+    prefix: str,
+    *,
+    is_required: bool = False,
 ) -> str:
     """Write a field, empty or not, behind the prefix of its start tag."""
     values = CERTAIN_TEXTS | {take_text: _QUOTED, take_url: f"(?:{_URL})?"}

@@ -263,7 +263,11 @@ def expand_name(uri: str, local: str) -> str:
     return f"{{{uri}}}{local}" if uri else local
 
 
-def parse_attributes(text: str, repairs: set[IssueCode], limit: int) -> dict[str, str]:
+def parse_attributes(
+    text: str,
+    repairs: set[IssueCode],
+    limit: int,
+) -> dict[str, str]:
     """Read the attributes of a tag, quoted or not; of a repeated one, the first.
 
     No more than one past the limit: that tells that it is broken, and more is not needed.

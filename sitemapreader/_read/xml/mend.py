@@ -233,14 +233,20 @@ class Mender:
         return {**around, **bound} if bound else around
 
     def _find_name(
-        self, written: str, namespaces: Mapping[str, str], repairs: set[IssueCode]
+        self,
+        written: str,
+        namespaces: Mapping[str, str],
+        repairs: set[IssueCode],
     ) -> Name:
         prefix, _, local = written.rpartition(":")
         uri = self._find_uri(prefix, namespaces, repairs)
         return self._prolog.names[expand_name(uri, local)]
 
     def _find_uri(
-        self, prefix: str, namespaces: Mapping[str, str], repairs: set[IssueCode]
+        self,
+        prefix: str,
+        namespaces: Mapping[str, str],
+        repairs: set[IssueCode],
     ) -> str:
         """Return the URI of a prefix: by convention, if nothing declares it."""
         if prefix in namespaces or not prefix:

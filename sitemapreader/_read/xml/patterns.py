@@ -107,7 +107,12 @@ class PatternReader:
     _context: RecordContext | None = None
     """Context for values that are left unread; it gets no Issues."""
 
-    def read(self, text: str, start: int, sitemap: str) -> tuple[list[Stretch], int]:
+    def read(
+        self,
+        text: str,
+        start: int,
+        sitemap: str,
+    ) -> tuple[list[Stretch], int]:
         """Read common records from a place on; return also where the last ends."""
         names = self._find_names()
         if names is None or len(text) > LONGEST_TRIED:
@@ -441,7 +446,10 @@ def _blank(column: Sequence[str], odd: set[int]) -> list[str]:
 
 
 def _find_spans(
-    pattern: re.Pattern[str], text: str, start: int, end: int
+    pattern: re.Pattern[str],
+    text: str,
+    start: int,
+    end: int,
 ) -> list[Span]:
     """Return where records begin and end, with broken comments behind them."""
     spans = []
@@ -454,7 +462,9 @@ def _find_spans(
 
 
 def _cut_into_stretches(
-    entries: Events, spans: list[Span], odd: set[int]
+    entries: Events,
+    spans: list[Span],
+    odd: set[int],
 ) -> list[Stretch]:
     """Cut a batch into stretches, each up to the end of its odd records."""
     given = list(entries)

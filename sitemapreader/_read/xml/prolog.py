@@ -196,7 +196,9 @@ class NotXmlError(Exception):
 
 
 def read_prolog(
-    events: list[Event], stats: ReadStats, first: bytes
+    events: list[Event],
+    stats: ReadStats,
+    first: bytes,
 ) -> tuple[Prolog, int]:
     """Return the prolog that a first block holds, and where the content begins.
 
@@ -211,7 +213,11 @@ def read_prolog(
     return prolog, end - data[:end].count("\r\n")
 
 
-def _read_any(events: list[Event], stats: ReadStats, data: str) -> tuple[Prolog, int]:
+def _read_any(
+    events: list[Event],
+    stats: ReadStats,
+    data: str,
+) -> tuple[Prolog, int]:
     """Return the prolog of a document that may begin with anything."""
     position = junk_end = (
         0  # where text ends that stands before the root, outside of comments
@@ -280,7 +286,11 @@ def _read_common_head(head: str) -> Prolog | None:
 
 
 def _note_head(
-    events: list[Event], stats: ReadStats, data: str, end: int, doctype: str | None
+    events: list[Event],
+    stats: ReadStats,
+    data: str,
+    end: int,
+    doctype: str | None,
 ) -> None:
     """Report unexpected text before the root, up to `end`."""
     start = data.find("<")

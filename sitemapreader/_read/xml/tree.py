@@ -70,7 +70,11 @@ class TreeReader:
     """Characters of the next batch: few behind an odd one."""
 
     def parse_batch(
-        self, text: str, start: int, end: int, line: int
+        self,
+        text: str,
+        start: int,
+        end: int,
+        line: int,
     ) -> Generator[list[Event], None, tuple[list[Record], int]]:
         """Return the next records between two places, and where they end.
 
@@ -203,7 +207,11 @@ def _write_start_tag(namespaces: tuple[tuple[str, str], ...]) -> str:
     return f"<r{''.join(bound)}>"
 
 
-def _mend_references(text: str, begin: str, repairs: Repairs) -> str:
+def _mend_references(
+    text: str,
+    begin: str,
+    repairs: Repairs,
+) -> str:
     """Write references that XML lacks, and each bare `&`, as it knows them.
 
     The codes are added to the repairs of the record, each of which begins with `begin`.
@@ -229,7 +237,11 @@ def _mend_references(text: str, begin: str, repairs: Repairs) -> str:
     return _HIDDEN_OR_REFERENCE.sub(write, text)
 
 
-def _line_numbers(text: str, line: int, root: Element) -> Callable[[Element], int]:
+def _line_numbers(
+    text: str,
+    line: int,
+    root: Element,
+) -> Callable[[Element], int]:
     """Return a finder of the lines on which the elements of a batch begin."""
     starts: dict[Element, int] = {}
 

@@ -171,7 +171,11 @@ def _make_result(
     }
 
 
-def _locate(name: str, line: int | None, facts: Facts) -> dict[str, Any]:
+def _locate(
+    name: str,
+    line: int | None,
+    facts: Facts,
+) -> dict[str, Any]:
     """Return the place of a file or a sitemap, or a stand-in if it is in no file.
 
     GitHub takes relative references and files below the checkout, and refuses web addresses.
