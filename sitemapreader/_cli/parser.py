@@ -152,9 +152,8 @@ class Parser(argparse.ArgumentParser):
         given = {
             name: each for name, each in vars(arguments).items() if each is not None
         }
-        return Arguments(
-            **vars(arguments) | defaults | given
-        )  # not before: argparse asks what it has not
+        # not before: argparse asks what it has not
+        return Arguments(**vars(arguments) | defaults | given)
 
     def _describe_unknown(self, names: list[str]) -> str:
         """Describe unknown options, with the ones to write instead."""

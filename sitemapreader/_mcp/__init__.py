@@ -105,9 +105,8 @@ class _Server(MCPServer):
                     message = await self._explain(name, cause)
                 case ToolError() | StateError() | ModuleNotFoundError() as cause:
                     message = str(cause)
-                case (
-                    OSError() as cause
-                ):  # of the disk; errors of the network are outcomes
+                # of the disk; errors of the network are outcomes
+                case OSError() as cause:
                     message = f"the folder of the server: {cause.strerror or cause}"
                 case _ if isinstance(error, UnexpectedToolError):
                     raise

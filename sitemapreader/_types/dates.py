@@ -173,9 +173,8 @@ def _make_moment(
     **clock: str,
 ) -> datetime:
     year_number = int(year)
-    if (
-        len(year) == 2
-    ):  # RFC 2822, section 4.3: below 50 in this century, else in the last
+    # RFC 2822, section 4.3: below 50 in this century, else in the last
+    if len(year) == 2:
         year_number += 1900
         if year_number < 1950:
             year_number += 100
@@ -205,9 +204,8 @@ def _make_moment(
     )
     if is_end:
         moment += _DAY
-    moment.astimezone(
-        UTC
-    )  # raises here, not in the caller, for year 1 east of Greenwich
+    # raises here, not in the caller, for year 1 east of Greenwich
+    moment.astimezone(UTC)
     return moment
 
 

@@ -320,9 +320,8 @@ def _headers(
             raise ValueError(
                 f"{name!r} cannot be the name of a header: write letters, digits and hyphens"
             )
-        if _NOT_IN_HEADERS.search(
-            text
-        ):  # the message does not quote it: it may be a password
+        # the message does not quote it: it may be a password
+        if _NOT_IN_HEADERS.search(text):
             raise ValueError(
                 f"the value of the header {name} has control characters: remove them"
             )

@@ -254,9 +254,8 @@ class MemoryFetcher:
 def _is_unchanged(headers: Mapping[str, str], stored: Mapping[str, str]) -> bool:
     """Return whether the validators of a request match the stored ones."""
     headers = {name.lower(): text for name, text in headers.items()}
-    if (
-        "if-none-match" in headers
-    ):  # RFC 9110, section 13.2.2: then the date does not count
+    # RFC 9110, section 13.2.2: then the date does not count
+    if "if-none-match" in headers:
         return headers["if-none-match"] == stored.get("etag")
     if "if-modified-since" in headers:
         return headers["if-modified-since"] == stored.get("last-modified")

@@ -149,9 +149,8 @@ def parse_retry_after(text: str, now: datetime) -> float | None:
     """
     text = text.strip(" \t")
     if text.isascii() and text.isdigit():
-        return min(
-            float(text), 9_999_999_999.0
-        )  # three hundred years, which means never
+        # three hundred years, which means never
+        return min(float(text), 9_999_999_999.0)
     moment = parse_http_date(text)
     if moment is None:
         return None

@@ -422,9 +422,8 @@ async def _submit_walk(submission: Submission, entries: Walk) -> None:
     await submission.submit_again()
     await entries.hold_state()
     async for batch in entries.batches():
-        if not submission.has_room(
-            batch
-        ):  # the walk has acknowledged all earlier batches
+        # the walk has acknowledged all earlier batches
+        if not submission.has_room(batch):
             await submission.submit()
             await entries.commit_state(holds=True)
         submission.add(batch)
