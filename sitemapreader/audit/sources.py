@@ -70,6 +70,8 @@ def find_audit_source(
         return SiteTask(text, task.kind, name=show_url(text))
     path = Path(path_of(text))
     if path.is_dir():
+        if not path.stat().st_nlink:
+            raise AuditInputError("the current folder was removed: change to another")
         if not any(path.iterdir()):
             raise AuditInputError(
                 f"the folder {show_url(text)!r} is empty: run the build first"

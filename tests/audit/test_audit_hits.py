@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -115,7 +116,10 @@ def test_pages_are_called_fine_only_by_rules_that_ran(
     with audit_sync(site, base_url=BASE, select=select, rules=rules) as result:
         assert (known(result.facts.pages).faulty is not None) is said
         for name in ("text", "markdown", "html"):
-            assert ("have an error or a warning" in result.format(name)) is said
+            is_counted = re.search(
+                "ha(s|ve) an error or a warning", result.format(name)
+            )
+            assert (is_counted is not None) is said
 
 
 def test_the_hit_of_two_variants_is_the_one_to_remove(tmp_path: Path) -> None:

@@ -74,9 +74,10 @@ def test_a_shard_goes_on_with_a_run(
     assert "3 of 4 partitions, not finished" in said
     assert find_missing(str(output), begun) == [2]
     assert load_run(Storage(str(output)), "runs/0001").options == begun.options
-    assert run("scale", "status", "-o", str(output)).stdout in said.replace(
-        "sitemapreader: ", ""
-    )
+    status = run("scale", "status", "-o", str(output)).stdout
+    *totals, rate = status.splitlines(keepends=True)
+    assert "".join(totals) in said.replace("sitemapreader: ", "")
+    assert rate.endswith("hosts a second since the run began\n")
     run_partition(str(output), begun.folder, 2)
     check_first_day(output, begun.folder, 4, HOSTS)
     failed = run("scale", "status", "-o", str(output), "--failed")

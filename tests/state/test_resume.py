@@ -312,14 +312,15 @@ async def _let_others_run() -> None:
 
 KILLED_WALK = """
 import asyncio, os, sys
-from sitemapreader import walk
+from sitemapreader import Changes, walk
 from sitemapreader.fetch import FolderFetcher
 
 async def main(site, state, output, changes):
     file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     fetcher = FolderFetcher(site, "https://example.org/")
-    arguments = {"fetcher": fetcher, "state": state, "changes": bool(changes)}
-    async with walk(sitemaps=["https://example.org/top.xml"], **arguments) as entries:
+    memory = Changes(state) if changes else state
+    sitemaps = ["https://example.org/top.xml"]
+    async with walk(sitemaps=sitemaps, fetcher=fetcher, state=memory) as entries:
         async for batch in entries.batches():
             data = "".join([entry.loc + "\\n" for entry in batch]).encode()
             while data:
