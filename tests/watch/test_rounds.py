@@ -178,6 +178,23 @@ async def test_a_loss_is_told_when_all_was_asked(rounds: Rounds) -> None:
     assert find_unlisted(rounds) == {*pages(1)}
 
 
+async def test_a_list_that_is_whole_again_is_believed_when_it_is_asked(
+    rounds: Rounds,
+) -> None:
+    """A round that does not ask a list tells what two full readings of it have shown."""
+    await rounds.walk(serve(), None)
+    await rounds.walk(serve(), None, 24)
+    empty = serve(a=urlset())
+    for _ in range(2):
+        await rounds.ask(empty, A)
+        assert find_unlisted(rounds) == set()
+    for _ in range(2):
+        await rounds.ask(serve(), B, TOP)
+    assert find_unlisted(rounds) == {*pages(1, 2, 3)}
+    await rounds.ask(serve(), A)
+    assert find_unlisted(rounds) == set()
+
+
 async def test_a_failure_keeps_its_reason(rounds: Rounds) -> None:
     """A sitemap whose last request failed counts as lost in each round, and is asked for later."""
     await rounds.walk(serve())
