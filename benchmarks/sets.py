@@ -102,7 +102,7 @@ def list_small(folder: Path, records: int) -> Iterator[Member]:
 
 
 def list_real(kinds: Mapping[str, str], most: float = math.inf) -> Iterator[Member]:
-    """List the real files of these kinds and at most so many bytes, without broken ones."""
+    """List the sound files of these kinds that are no larger than `most` bytes."""
     manifest = WILD / "manifest.tsv"
     if not manifest.exists():
         return

@@ -86,7 +86,7 @@ def list_urls(child: int, day: int, urls: int) -> set[str]:
 def kill_site(
     kills: int, children: int, urls: int, seed: int, *, changes: bool
 ) -> Result:
-    """Read a site, change it, and read it again, until so many walks were killed."""
+    """Read a site, change it, and read it again, until this many walks were killed."""
     choose = random.Random(seed)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -124,7 +124,7 @@ _MODULE_BY_NAME = {
     name: module for module, names in _NAMES_BY_MODULE.items() for name in names.split()
 }
 """Public name -> the module that it is loaded from when it is first used."""
-__all__ = sorted(_MODULE_BY_NAME)  # noqa: PLE0605 (one list, of which the others are made)
+__all__ = sorted(_MODULE_BY_NAME)  # noqa: PLE0605 (the other lists are made from this one)
 
 
 def __getattr__(name: str) -> Any:

@@ -153,8 +153,8 @@ def view_records(
 class BatchReader(Generic[B]):
     """The place of the consumer in a channel.
 
-    What was read and not looped over stays here, and not in a loop. So a loop has nothing to lose
-    when it is left, cancelled or forgotten, and another one of its kind continues.
+    Items that were read and not yet delivered stay here, not in a loop. So no item is lost when a
+    loop is left, cancelled or forgotten: another loop of the same kind continues with them.
 
     Attributes:
         items: the items that were read, for the loop.
