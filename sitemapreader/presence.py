@@ -20,6 +20,7 @@ import attrs
 from sitemapreader._api import walk
 from sitemapreader._event_loop import without_await
 from sitemapreader._types.arguments import Search
+from sitemapreader._types.counts import count_units
 from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.issues import Issue, IssueCode, excerpt, show_url
 from sitemapreader._types.models import Format, UrlEntry, Via
@@ -641,7 +642,8 @@ class _Search:
             total = sum(self._records.values())
             question.add(
                 CauseCode.IN_NO_SITEMAP,
-                f"none of the {total} records in {read} sitemaps lists it",
+                f"none of {count_units(total, 'records')} in {count_units(read, 'sitemaps')} "
+                "lists it",
             )
         if host_of(question.url) != host_of(self.site):
             question.add(

@@ -21,6 +21,7 @@ from sitemapreader._cli.parser import (
     USAGE,
     name_options,
 )
+from sitemapreader._types.counts import inflect
 from sitemapreader._types.issues import Issue, IssueCode, Severity, excerpt
 from sitemapreader._types.outcomes import (
     EXPECTED_SKIPS,
@@ -28,7 +29,6 @@ from sitemapreader._types.outcomes import (
     NOTHING_LOST,
     Role,
     Status,
-    inflect,
     is_known,
     show_bytes,
 )
@@ -201,7 +201,7 @@ async def _draw_progress(console: Console, summary: RunSummary) -> None:
         received = summary.count_bytes()
         parts = [
             f"{summary.printed:,} {summary.noun}",
-            f"{done}/{total} documents",
+            f"{done}/{total} {inflect(total, 'documents')}",
             f"{summary.printed / seconds:,.0f}/s",
             show_bytes(received),
             f"{seconds // 60:.0f}:{seconds % 60:02.0f}",

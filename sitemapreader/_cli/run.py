@@ -31,6 +31,7 @@ from sitemapreader._many.sources import (
     find_source,
     open_pieces,
 )
+from sitemapreader._types.counts import count_units
 from sitemapreader._types.habits import advise_command
 from sitemapreader._types.outcomes import SiteOutcome, SiteStatus
 from sitemapreader._types.urls import has_web_scheme
@@ -220,9 +221,10 @@ class SourceRun:
         report = take_report(site)
         self.console.print_issues(report, site.name)
         if site.children:
+            children = count_units(site.children, "sitemaps or pages of a feed")
             self.console.print_line(
-                f"{site.name} lists {site.children} sitemaps or pages of a feed, which were"
-                " not fetched: give its URL, or the folder that holds them"
+                f"{site.name} lists {children}, not fetched: give its URL, or the folder that "
+                "holds them"
             )
         self.summary.add(site, report)
 

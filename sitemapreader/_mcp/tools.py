@@ -27,6 +27,7 @@ from sitemapreader._mcp.memory import (
     read_findings,
 )
 from sitemapreader._types.arguments import Changes
+from sitemapreader._types.counts import count_units
 from sitemapreader._types.dates import parse_since
 from sitemapreader._types.issues import IssueCode, excerpt
 from sitemapreader._types.models import UrlEntry
@@ -215,7 +216,9 @@ class ToolAnswer(BaseModel):
         self.not_read_in_all = len(lost)
         self.complete = complete
         if lost:
-            self.reason = f"{len(lost)} documents were not read: see not_read"
+            self.reason = (
+                f"{count_units(len(lost), 'documents')} not read: see not_read"
+            )
         for code in (IssueCode.BUDGET_SECONDS, IssueCode.NO_SITEMAP):
             if code in report.counts:
                 self.reason = _explain_failure(str(code))

@@ -24,6 +24,7 @@ from sitemapreader._read.text import TextReader
 from sitemapreader._read.vocabulary import ROOTLESS, ROOTS
 from sitemapreader._read.xml.batches import XmlReader, read_whole
 from sitemapreader._read.xml.prolog import PROLOG_BYTES, NotXmlError, read_prolog
+from sitemapreader._types.counts import count_units
 from sitemapreader._types.issues import Issue, IssueCode
 from sitemapreader._types.models import Event, Format
 from sitemapreader._types.options import (
@@ -215,7 +216,7 @@ class SitemapReader:
         if not answer.feed.startswith(b"<rss><channel><item>"):
             stats.add_issue(events, IssueCode.FEED_UNREADABLE, value=answer.limit)
             return
-        said = f"{answer.feed.count(b'<item>')} entries"
+        said = count_units(answer.feed.count(b"<item>"), "entries")
         stats.add_issue(events, IssueCode.FEED_SALVAGED, value=said)
         self.format = Format.RSS
         prolog, start = read_prolog(events, stats, answer.feed)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader._types.counts import inflect
 from sitemapreader._types.issues import (
     Issue,
     IssueCode,
@@ -318,13 +319,6 @@ def show_bytes(count: float) -> str:
             return f"{count:.1f} {unit}"
         count /= 1024
     return f"{count:.1f} {_BYTE_UNITS[-1]}"
-
-
-def inflect(count: int, units: str) -> str:
-    """Return the noun that fits a number; the argument is in the plural."""
-    if count != 1:
-        return units
-    return units.removesuffix("s")
 
 
 def make_document(entry: SitemapEntry) -> Document:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from sitemapreader._types.counts import inflect
 from sitemapreader._types.dates import is_since
 from sitemapreader._types.issues import IssueCode, make_issue, without_userinfo
 from sitemapreader._types.models import SitemapEntry, Via
@@ -93,7 +94,9 @@ class Children:
             else:
                 await self._add(entry)
         for code, (first, number) in self._skipped.items():
-            await self.report(code, first, value=f"{number} children")
+            await self.report(
+                code, first, value=f"{number} {inflect(number, 'children')}"
+            )
 
     def _take_held(self) -> list[SitemapEntry]:
         """Return the held children; of the undated ones, the last first."""

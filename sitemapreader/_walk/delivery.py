@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, cast
 
+from sitemapreader._types.counts import inflect
 from sitemapreader._types.issues import Issue, IssueCode
 from sitemapreader._types.models import Format, SitemapEntry, UrlEntry, Via
 from sitemapreader._types.options import MAX_URL_CHARS
@@ -222,5 +223,5 @@ class Delivery:
         """
         await self.children.end(digest)
         if outside := self.entries.outside:
-            said = f"{outside} entries"
+            said = f"{outside} {inflect(outside, 'entries')}"
             await self.children.report(IssueCode.OUT_OF_SCOPE, value=said)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sitemapreader._types.counts import inflect
 from sitemapreader._types.issues import IssueCode, make_issue
 from sitemapreader._types.outcomes import (
     ABSENT_STATUSES,
     LEFT_EARLY,
     Role,
     Status,
-    inflect,
     make_document,
 )
 from sitemapreader._types.urls import host_of

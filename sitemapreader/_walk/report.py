@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 
 from sitemapreader._log import LOGGER
+from sitemapreader._types.counts import inflect
 from sitemapreader._types.issues import (
     MAX_ISSUES_PER_DOCUMENT,
     Issue,
@@ -28,7 +29,6 @@ from sitemapreader._types.outcomes import (
     SiteOutcome,
     SiteStatus,
     Status,
-    inflect,
     is_known,
 )
 from sitemapreader._types.rows import get_column

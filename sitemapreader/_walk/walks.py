@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader._event_loop import contain
+from sitemapreader._types.counts import count_units, inflect
 from sitemapreader._types.issues import IssueCode, make_issue, show_url
 from sitemapreader._types.models import Change, Event, UrlEntry
 from sitemapreader._types.options import check_count
@@ -93,8 +94,9 @@ class Walk(TaskStream[Batch]):
         if not self.is_entered:
             return f"<Walk {what}: not entered, use it with `async with` or `with`>"
         how = "over" if self.is_left else "under way"
-        read = f"{self.report.entries} URLs, {self.pending} sitemaps to read"
-        return f"<Walk {what}: {how}, {read}>"
+        urls = count_units(self.report.entries, "URLs")
+        pending = count_units(self.pending, "sitemaps")
+        return f"<Walk {what}: {how}, {urls}, {pending} to read>"
 
     @property
     def name(self) -> str:
@@ -293,7 +295,7 @@ class Walk(TaskStream[Batch]):
             report.waiting = found.waiting
             report.left = found.left
             for url, lost, kept in found.shrunk:
-                said = f"{kept} URLs listed, {lost} missing"
+                said = f"{kept} {inflect(kept, 'URLs')} listed, {lost} missing"
                 await context.report_issue(
                     make_issue(IssueCode.SHRUNK, url, value=said)
                 )

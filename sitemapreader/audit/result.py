@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
+from sitemapreader._types.counts import count_units
 from sitemapreader._types.issues import Severity
 from sitemapreader.audit.database import AuditDatabase, fill_values, read_queries
 from sitemapreader.audit.models import (
@@ -195,7 +196,7 @@ class Audit:
     report: Report
 
     def __repr__(self) -> str:
-        rules = f"{len(self.findings)} rules hit, {len(self.facts.passed)} passed"
+        rules = f"{count_units(len(self.findings), 'rules')} hit, {len(self.facts.passed)} passed"
         return f"<Audit of {self.facts.source}: {rules}, {len(self.facts.not_run)} not run>"
 
     def __enter__(self) -> Self:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader._types.counts import count_units
 from sitemapreader._types.habits import suggest
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.outcomes import show_bytes
@@ -25,7 +26,6 @@ from sitemapreader.audit.models import (
     make_rule,
     split_words,
 )
-from sitemapreader.audit.report import count_units
 from sitemapreader.audit.values import NotRun, Rule
 
 if TYPE_CHECKING:

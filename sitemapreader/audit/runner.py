@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 import duckdb
 
+from sitemapreader._types.counts import count_units
 from sitemapreader._types.issues import IssueCode
 from sitemapreader.audit.database import (
     DISK_ERRORS,
@@ -25,7 +26,6 @@ from sitemapreader.audit.models import (
     Need,
     estimate_rate,
 )
-from sitemapreader.audit.report import count_units
 from sitemapreader.audit.rules import ABOUT_US, RulePlan
 from sitemapreader.audit.values import (
     DocumentFacts,
@@ -105,8 +105,8 @@ def find_unmet_needs(
     urls, in_list = database.ask(_QUERIES["overlap"])[0]
     if in_list < least_overlap * urls:
         missing[Need.OVERLAP] = (
-            f"only {in_list} of {urls} URLs are in the list of known URLs: to call the others "
-            f"orphans, the list must have {least_overlap:.0%}"
+            f"the list of known URLs has only {in_list} of {count_units(urls, 'URLs')}: to call "
+            f"the others orphans, it must have {least_overlap:.0%}"
         )
     return missing, doubt
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from sitemapreader import read
+from sitemapreader._types.counts import count_units
 from sitemapreader._types.models import UrlEntry
 from sitemapreader._types.urls import origin_of, url_key
 from sitemapreader.audit.database import AuditDatabase, read_queries, write_literal
@@ -220,7 +221,7 @@ class SiteVisits:
             done = {name: database.ask(_PAGE_QUERIES[name]) for name in _JUDGING}
             if alike := sorted(folder for (folder,) in done["distrust_probes"]):
                 if alike[1:]:
-                    others = f" and {len(alike) - 1} more folders"
+                    others = f" and {count_units(len(alike) - 1, 'more folders')}"
                 else:
                     others = ""
                 self.missing[Need.PROBES] = (
@@ -237,7 +238,8 @@ class SiteVisits:
                 said = ", ".join(
                     f"{reason} {count}" for reason, count in tally.not_judged.items()
                 )
-                why = f"only {tally.judged} of {tally.reached} pages could be judged ({said})"
+                pages = count_units(tally.reached, "pages")
+                why = f"only {tally.judged} of {pages} could be judged ({said})"
                 if 2 * tally.not_judged.get("robots", 0) > tally.reached:
                     why += (
                         ": to request what robots.txt disallows, pass "
@@ -500,7 +502,10 @@ def _has_pages(site: PageFolder, listed: int) -> bool:
 
 
 def _say_unbuilt(found: int, tried: int) -> str:
-    return f"the folder has files for {found} of {tried} URLs: this does not look like a site build"
+    return (
+        f"the folder has files for {found} of {count_units(tried, 'URLs')}: "
+        "this does not look like a site build"
+    )
 
 
 def _make_up(folder: str) -> str:

@@ -19,6 +19,7 @@ import fsspec
 
 from sitemapreader import SiteTask
 from sitemapreader._bytes.lines import iterate_lines
+from sitemapreader._types.counts import count_units
 from sitemapreader._types.options import MAX_URL_CHARS
 from sitemapreader._types.urls import has_web_scheme, host_of, site_of, trim, url_key
 from sitemapreader.distributed.options import ScaleOptions
@@ -256,8 +257,8 @@ def begin_run(
     if last is not None:
         if partitions not in {None, last.partitions}:
             raise OutputError(
-                f"{storage.output} has {last.partitions} partitions, which cannot be changed: "
-                "leave `partitions` out, or choose another output"
+                f"{storage.output} has {count_units(last.partitions, 'partitions')}, which "
+                "cannot be changed: leave `partitions` out, or choose another output"
             )
         partitions = last.partitions
     if hosts is not None:

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from attrs.validators import instance_of, matches_re
 
+from sitemapreader._types.counts import count_units
 from sitemapreader.distributed.planning import ScaleRun, find_last
 from sitemapreader.distributed.storage import (
     PARTITION,
@@ -252,7 +253,7 @@ def finish(output: str, run: ScaleRun) -> Totals:
     missing = run.partitions - len(commits)
     if missing:
         raise OutputError(
-            f"{missing} of {run.partitions} partitions of {run.folder} are not committed: "
+            f"{run.folder} lacks {missing} of {count_units(run.partitions, 'partitions')}: "
             "run the same command again, which reads only these"
         )
     _remove_uncommitted(storage, run, {commit.token for commit in commits})

@@ -284,7 +284,7 @@ TASKS: list[tuple[str, str, dict[str, Any], Callable[[Any], object], object]] = 
         "urls",
         {},
         lambda a: (a["complete"], a["reason"]),
-        (False, "1 documents were not read: see not_read"),
+        (False, "1 document not read: see not_read"),
     ),
     (
         "What is wrong with the sitemaps, and what should be done?",
@@ -456,7 +456,7 @@ async def test_changes_of_a_site_that_takes_long(tmp_path: Path) -> None:
         pages["/pages.xml"] = urlset((f"{SITE}a", TODAY), f"{SITE}b")
         slow.add("/feed.xml")
         with mock.patch.object(loop, "time", tell):
-            for said in ("this takes long", "1 documents were not read"):
+            for said in ("this takes long", "1 document not read"):
                 found = await agent.call("changes")
                 assert [row["url"] for row in found["rows"]] == [f"{SITE}b"]
                 assert said in found["reason"]

@@ -840,7 +840,7 @@ def test_a_folder_of_sitemaps_is_known(tmp_path: Path) -> None:
         reasons = {each.reason for each in result.facts.not_run}
         assert result.facts.pages is None
     unlike = "this does not look like a site build"
-    assert f"the folder has files for 0 of 1000 URLs: {unlike}" in reasons
+    assert f"the folder has files for 0 of 1,000 URLs: {unlike}" in reasons
     (tmp_path / "7.html").write_text("<title>T</title>")
     (tmp_path / "sitemap.xml").write_bytes(urlset("".join(map(page, names[:11]))))
     with audit_sync(tmp_path, select=["pages"]) as result:

@@ -248,7 +248,7 @@ async def test_what_is_not_visited_says_nothing(tmp_path: Path) -> None:
             said = {each.rule.code: each.reason for each in result.facts.not_run}
             assert (
                 said["page-gone"]
-                == "only 0 of 1 pages could be judged (robots 1, time 1): to request what "
+                == "only 0 of 1 page could be judged (robots 1, time 1): to request what "
                 "robots.txt disallows, pass `FetchOptions(respect_robots=False)`"
             )
         with await judge(server.base, None, urls=crawl) as result:

@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 import pytest
 
+from sitemapreader._types.counts import count_units
 from sitemapreader._types.outcomes import show_bytes
 from sitemapreader.audit import Rate, report as figures
 from sitemapreader.audit.models import Category
@@ -36,7 +37,7 @@ NUMBERS: list[tuple[str, str]] = [
         (0, 0): "0%", (1, 3): "33.3%", (9, 9): "100%", (1, 1_000): "0.1%", (999, 1_000): "99.9%",
         (999_999, 1_000_000): ">99.9%", (1, 1_000_000): "<0.1%",
     }.items()),
-    *((figures.count_units(*pair), text) for pair, text in {
+    *((count_units(*pair), text) for pair, text in {
         (1, "URLs"): "1 URL", (0, "URLs"): "0 URLs", (201_944, "URLs"): "201,944 URLs",
         (1, "indexes"): "1 index",
     }.items()),

@@ -174,6 +174,29 @@ def test_the_dialect_of_messages_is_found(text: str) -> None:
     assert find_message_dialect(text) is not None
 
 
+SEVERAL = ("{done} sources", "{tries} tries", "{feeds} feeds", "{listed} records")
+"""Counts in messages that are only written if there are at least two."""
+NO_COUNTS = ("{table} URLs", "{rate} hosts", "{...} URLs new")
+"""Names and rates before a noun in the plural."""
+NOUNS = """
+changes children documents entries feeds files findings folders headers hits hosts indexes items
+lines names pages partitions paths records redirects requests rows rules sitemaps sites sources
+tries URLs
+"""
+
+
+def test_a_count_and_its_noun_agree() -> None:
+    """No message writes a number beside a noun that is always in the plural."""
+    counted = re.compile(rf"\}} (?:more )?(?:{'|'.join(NOUNS.split())})\b")
+    found = [
+        text
+        for text in messages.list_messages()
+        if counted.search(text)
+        and not any(each in text for each in SEVERAL + NO_COUNTS)
+    ]
+    assert not found, f"write count_units(number, noun): {found}"
+
+
 def test_docs_are_in_plain_words() -> None:
     """README and the pages of docs/ have no turn of the dialect."""
     found = [

@@ -50,4 +50,4 @@ def test_a_blocking_walk_says_so_too() -> None:
     )
     with blocking:
         assert len(list(blocking)) == 1
-    assert repr(blocking) == f"<Walk {TOP}: over, 1 URLs, 0 sitemaps to read>"
+    assert repr(blocking) == f"<Walk {TOP}: over, 1 URL, 0 sitemaps to read>"

@@ -400,7 +400,7 @@ async def test_the_shell_submits_urls(site: Web, db: Path) -> None:
     site.publish("a", "b")
     code, printed, said = await submit(site, db)
     assert (code, printed, site.requests) == (0, "", [])
-    assert "first run: 2 URLs are recorded, and none is submitted" in said
+    assert "first run: 2 URLs recorded. None is submitted" in said
     assert "To submit all, remove the state and add --all" in said
     site.publish("b", "c")
     code, printed, said = await submit(site, db, "--dry-run")

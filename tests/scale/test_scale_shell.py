@@ -225,7 +225,7 @@ def test_hosts_that_failed_are_listed(tmp_path: Path) -> None:
     run_partition(str(tmp_path), begin_run(str(tmp_path), hosts).folder, 0)
     shown = run("scale", "status", "-o", str(tmp_path))
     assert (
-        "0 URLs of 2 hosts (2 failed); 1 of 1 partitions, not finished" in shown.stdout
+        "0 URLs of 2 hosts (2 failed); 1 of 1 partition, not finished" in shown.stdout
     )
     assert "hosts a second since the run began" in shown.stdout
     words = ["scale", "status", "-o", str(tmp_path)]

@@ -175,7 +175,7 @@ def test_what_was_not_run_takes_one_line(folder: Path) -> None:
     assert last.startswith("no findings; ")
     assert "because sitemaps were read from files: pass the URL of the site; " in last
     assert (
-        "because the folder has files for 0 of 1 URLs: this does not look like" in last
+        "because the folder has files for 0 of 1 URL: this does not look like" in last
     )
     assert " because there are no old URLs: pass the old sitemap with --was; " in last
     assert len(done.stdout.splitlines()) == 4

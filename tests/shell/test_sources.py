@@ -58,7 +58,7 @@ def test_an_index_on_disk_is_not_complete(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_bytes(urlset(2))
     done = run("read", str(tmp_path / "index.xml"), str(tmp_path / "a.xml"))
     assert (done.returncode, len(done.stdout.split())) == (3, 2)
-    assert "lists 1 sitemaps or pages of a feed, which were not fetched" in done.stderr
+    assert "lists 1 sitemap or page of a feed, not fetched" in done.stderr
     alone = run("read", str(tmp_path / "index.xml"))
     assert (alone.returncode, alone.stdout) == (1, "")
     listed = b"<loc>http://a.example/l.xml</loc><rs:md capability='resourcelist'/>"

@@ -274,7 +274,7 @@ def test_in_the_shell(tmp_path: Path) -> None:
     (tmp_path / "top.xml").write_bytes(odd)
     shown = run("newest", str(tmp_path))
     assert (
-        "a sitemap has dates in the future (1 sitemaps read; URLs left out: 2 without a date, 1"
+        "a sitemap has dates in the future (1 sitemap read; URLs left out: 2 without a date, 1"
         in shown.stderr
     )
     assert run("newest", str(tmp_path), "-n", "0").returncode == 2
@@ -299,7 +299,7 @@ def test_a_site_without_dates(tmp_path: Path) -> None:
     file.write_text("yesterday")
     done = run("newest", str(tmp_path), "-o", str(file))
     assert (done.returncode, file.read_text()) == (1, "yesterday")
-    reason = "URLs without a date may be newer (1 sitemaps read; URLs left out: 2 without a date)"
+    reason = "URLs without a date may be newer (1 sitemap read; URLs left out: 2 without a date)"
     assert f"not proven to be the newest: {reason}" in done.stderr
     (tmp_path / "sitemap.xml").rename(tmp_path / "a.xml")
     (tmp_path / "sitemap.xml").write_bytes(index(page("a.xml"), page("missing.xml")))

@@ -41,12 +41,12 @@ from sitemapreader._many.sources import (
     check_task,
     open_pieces,
 )
+from sitemapreader._types.counts import count_units
 from sitemapreader._types.issues import Severity
 from sitemapreader._types.urls import path_of
 from sitemapreader.audit.compare import compare_audits, format_differences
 from sitemapreader.audit.models import AuditInputError, AuditOptions, RuleSettings
 from sitemapreader.audit.report import (
-    count_units,
     find_audit_format,
     find_hits_suffix,
     is_failure,

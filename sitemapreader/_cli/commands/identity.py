@@ -16,6 +16,7 @@ from sitemapreader._identity import (
     SignatureParameters,
     make_key_file,
 )
+from sitemapreader._types.counts import count_units
 
 if TYPE_CHECKING:
     import argparse
@@ -73,7 +74,7 @@ def _print_headers(
     created = int(time.time())
     parameters = SignatureParameters(created, created + days * _DAY_SECONDS)
     console.print_line(
-        f"headers for the next {days} days; print new ones before they expire:"
+        f"headers for the next {count_units(days, 'days')}; print new ones before they expire:"
     )
     for name, value in identity.sign_directory(parameters).items():
         print(f"{name}: {value}", file=sys.stderr)  # noqa: T201 (to be copied, so without a prefix)

@@ -27,9 +27,9 @@ from sitemapreader._cli.parser import (
 from sitemapreader._cli.process import SIGNALS, LineWriter
 from sitemapreader._event_loop import repeat_in_thread
 from sitemapreader._many.sources import STANDARD_INPUT
+from sitemapreader._types.counts import count_units
 from sitemapreader._types.issues import IssueCode, excerpt
 from sitemapreader._types.options import MAX_URL_CHARS
-from sitemapreader._types.outcomes import inflect
 from sitemapreader.distributed import cluster, planning
 
 if TYPE_CHECKING:
@@ -141,8 +141,8 @@ def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
     missing = len(distributed.find_missing(output, run))
     if missing < run.partitions:
         console.print_line(
-            f"continuing {run.folder} with its options: {missing} of {run.partitions} "
-            "partitions are missing"
+            f"continuing {run.folder} with its options: {missing} of "
+            f"{count_units(run.partitions, 'partitions')} to read"
         )
     elif dropped := _name_dropped_options(output, run):
         console.print_line(
@@ -199,8 +199,9 @@ def describe_progress(totals: Totals) -> str:
     rate = totals.hosts_per_second
     failed = totals.statuses["failed"] + totals.statuses["error"]
     return (
-        f"{totals.committed}/{totals.partitions} partitions, {totals.hosts:,} hosts "
-        f"({failed:,} failed), {totals.urls:,} {inflect(totals.urls, 'URLs')}"
+        f"{totals.committed}/{count_units(totals.partitions, 'partitions')}, "
+        f"{count_units(totals.hosts, 'hosts')} "
+        f"({failed:,} failed), {count_units(totals.urls, 'URLs')}"
         f"{f', {rate:,.3g} hosts/s' if rate else ''}"
     )
 
@@ -208,9 +209,9 @@ def describe_progress(totals: Totals) -> str:
 def _count_hosts(totals: Totals) -> str:
     """Return the number of hosts, and of how many if there are more."""
     if totals.listed > totals.hosts:
-        listed = f"{totals.listed:,} {inflect(totals.listed, 'hosts')}"
+        listed = count_units(totals.listed, "hosts")
         return f"{totals.hosts:,} of {listed}"
-    return f"{totals.hosts:,} {inflect(totals.hosts, 'hosts')}"
+    return count_units(totals.hosts, "hosts")
 
 
 def describe_totals(totals: Totals) -> Iterator[str]:
@@ -227,10 +228,10 @@ def describe_totals(totals: Totals) -> Iterator[str]:
         f" and {number:,} {what}" for what, number in others.items() if number
     )
     yield (
-        f"{totals.run}: {totals.urls:,} {inflect(totals.urls, 'URLs')}{more} of "
+        f"{totals.run}: {count_units(totals.urls, 'URLs')}{more} of "
         f"{_count_hosts(totals)} "
         f"({hosts or 'no partition is complete yet'}); "
-        f"{totals.committed} of {totals.partitions} partitions, {state}"
+        f"{totals.committed} of {count_units(totals.partitions, 'partitions')}, {state}"
     )
     reasons = sorted(totals.reasons.items(), key=lambda each: (-each[1], each[0]))
     for reason, number in reasons[:_MAX_SAID]:
@@ -239,19 +240,19 @@ def describe_totals(totals: Totals) -> Iterator[str]:
         yield "not read for other reasons: `scale status --failed` lists the hosts"
     if totals.skipped:
         yield (
-            f"skipped {totals.skipped:,} {inflect(totals.skipped, 'hosts')}, because they were "
+            f"skipped {count_units(totals.skipped, 'hosts')}, because they were "
             "not due: --retry reads these, too"
         )
     if totals.put_off:
         yield (
-            f"not due at the next run: {totals.put_off:,} {inflect(totals.put_off, 'hosts')} that "
+            f"not due at the next run: {count_units(totals.put_off, 'hosts')} that "
             "failed or have no sitemap: `scale status --failed` names the dates"
         )
     for partition, reason in sorted(totals.failures.items())[:_MAX_SAID]:
         yield f"partition {partition} could not be committed: {reason}"
     if len(totals.failures) > _MAX_SAID:
         unnamed = len(totals.failures) - _MAX_SAID
-        yield f"and {unnamed} more {inflect(unnamed, 'partitions')}"
+        yield f"and {count_units(unnamed, 'more partitions')}"
 
 
 def _explain_run(reason: str) -> str:

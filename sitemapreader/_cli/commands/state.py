@@ -10,8 +10,8 @@ from sitemapreader._cli.console import Console, describe_waiting
 from sitemapreader._cli.parser import ALL_READ, PARTIAL, UsageError
 from sitemapreader._cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader._columns.json import to_json
+from sitemapreader._types.counts import inflect
 from sitemapreader._types.issues import excerpt
-from sitemapreader._types.outcomes import inflect
 from sitemapreader.changes import DocumentState, SiteState, State
 from sitemapreader.changes.rows import as_moment
 from sitemapreader.output.text import escape_urls

@@ -9,7 +9,7 @@ from sitemapreader._bytes.lines import iterate_lines
 from sitemapreader._cli.parser import NO_URL, NOTHING_FETCHED, UsageError
 from sitemapreader._cli.process import LineWriter, opened, run_process
 from sitemapreader._cli.run import SourceRun, find_rooted
-from sitemapreader._types.outcomes import inflect
+from sitemapreader._types.counts import count_units, inflect
 from sitemapreader.output.text import escape_urls
 from sitemapreader.recipes.indexnow import (
     ENDPOINT,
@@ -83,10 +83,10 @@ def run_submit(arguments: argparse.Namespace) -> int:
 def _describe_submission(done: Submission, would_be: str) -> Iterator[str]:
     count = done.counts
     if count["recorded"]:
+        recorded = count_units(count["recorded"], "URLs")
         yield (
-            f"first run: {count['recorded']} URLs {would_be or 'are '}recorded, and none is "
-            "submitted, because IndexNow is for changes. To submit all, remove the state and add "
-            "--all"
+            f"first run: {recorded} {would_be}recorded. None is submitted, because "
+            "IndexNow is for changes. To submit all, remove the state and add --all"
         )
         return
     new = count["new"] + count["changed"]
@@ -100,4 +100,5 @@ def _describe_submission(done: Submission, would_be: str) -> Iterator[str]:
             "If they are yours, submit each site, or add --hosts any"
         )
     if count["unusable"]:
-        yield f"skipped {count['unusable']} entries that are not http(s) URLs"
+        unusable = count_units(count["unusable"], "entries")
+        yield f"skipped {unusable} without an http(s) URL"

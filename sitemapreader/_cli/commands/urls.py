@@ -21,6 +21,7 @@ from sitemapreader._cli.process import (
 )
 from sitemapreader._cli.run import SourceRun, find_rooted
 from sitemapreader._many.sources import FileFetcher, SiteTask
+from sitemapreader._types.counts import count_units
 from sitemapreader._types.models import Change
 from sitemapreader._types.rows import Rows, SiteRows, get_column, select_rows
 from sitemapreader._types.urls import has_web_scheme, path_of, url_key
@@ -248,4 +249,6 @@ def _judge_run(found: Newest) -> str:
     odd = {"without a date": found.undated, "with a date in the future": found.future}
     left = ", ".join(f"{number} {what}" for what, number in odd.items() if number)
     left = f"; URLs left out: {left}" if left else ""
-    return f"{said} ({found.report.outcome.documents} sitemaps read{left})"
+    return (
+        f"{said} ({count_units(found.report.outcome.documents, 'sitemaps')} read{left})"
+    )

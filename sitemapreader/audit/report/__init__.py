@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sitemapreader._types.counts import count_units
 from sitemapreader._types.issues import excerpt
 from sitemapreader.audit.models import TALLIES, AuditInputError
 
@@ -36,8 +37,6 @@ GRADES = {"error": "error", "warning": "warning", "info": "note"}
 """Severity, the gravest first -> what a finding of it is called, in SARIF too."""
 MAX_TEXT = 500
 """Characters of a stranger's text that are shown: one URL cannot fill a report."""
-_SINGULARS = {"indexes": "index", "sets of languages": "set of languages"}
-"""Nouns, and rules' units, that do not only lose an s."""
 
 
 def find_audit_format(path: str, formats: Sequence[str] = REPORT_FORMATS) -> str:
@@ -119,18 +118,6 @@ def show_rate(rate: Rate, units: str) -> str:
     """Write an estimate with its interval: "1.8% (0.9 to 3.6%) of 50,000 pages"."""
     share, low, high = map(show_percent, (rate.share, rate.low, rate.high))
     return f"{share}% ({low} to {high}%) of {rate.population:,} {units}"
-
-
-def inflect_unit(count: int, units: str) -> str:
-    """Return the noun that fits a number; it is given in the plural."""
-    if count != 1:
-        return units
-    return _SINGULARS.get(units, units.removesuffix("s"))
-
-
-def count_units(count: int, units: str) -> str:
-    """Write a number and its noun: "1 URL", "2 URLs"."""
-    return f"{count:,} {inflect_unit(count, units)}"
 
 
 def show_hits(finding: Finding) -> str:

@@ -12,9 +12,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from sitemapreader._types.counts import count_units
 from sitemapreader._types.issues import excerpt
 from sitemapreader.audit.models import PAGE_UNITS
-from sitemapreader.audit.report import GRADES, MAX_TEXT, count_units, find_bounds
+from sitemapreader.audit.report import GRADES, MAX_TEXT, find_bounds
 from sitemapreader.audit.values import Place
 
 if TYPE_CHECKING:
@@ -200,7 +201,9 @@ def _notify(facts: Facts, results: int) -> Iterator[dict[str, Any]]:
     for unit, bound, number in find_bounds(facts):
         yield {
             "level": "note",
-            "message": {"text": f"{number} rules about {unit} passed: {bound}"},
+            "message": {
+                "text": f"{count_units(number, 'rules')} about {unit} passed: {bound}"
+            },
         }
     for each in facts.not_run:
         yield {

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader._types.counts import count_units, inflect
 from sitemapreader._types.errors import name_extra
 from sitemapreader._types.issues import Severity, excerpt
 from sitemapreader._types.urls import host_of
@@ -93,7 +94,8 @@ def format_audit(
     kept, *details = re.split(r"\n(?=## )", text)
     for number, detail in enumerate(details):
         if len(kept) + len(detail) >= MAX_MARKDOWN_CHARS:
-            left = f"The details of {len(details) - number} more findings are left out here."
+            left = count_units(len(details) - number, "more findings")
+            left = f"The details of {left} are left out here."
             return f"{kept}\n\n{left}\n"
         kept += f"\n{detail}"
     return kept
@@ -118,8 +120,8 @@ def _load_environment() -> Environment:
     )
     environment.filters |= {
         "number": lambda count: f"{count:,}",
-        "units": words.count_units,
-        "noun": words.inflect_unit,
+        "units": count_units,
+        "noun": inflect,
         "hits": words.show_hits,
         "categories": words.group_rules,
         "shown": words.choose_examples,
