@@ -394,6 +394,7 @@ def _open_checked(path: Path) -> Connection:
         if not _check_file(connection, path):
             # before there is a log: the file itself says whose it is
             _create_tables(connection)
+        _add_columns(connection)
         connection.create_function("inflate", 1, _inflate)
         # Once: SQLite prepares all statements anew when another one takes its place.
         connection.create_function("url_key", 1, url_key, deterministic=True)
@@ -465,6 +466,15 @@ def _create_tables(connection: Connection) -> None:
         f"BEGIN IMMEDIATE;\n{script}\n"
         f"PRAGMA application_id = {_APPLICATION_ID};\nPRAGMA user_version = {VERSION};\nCOMMIT;"
     )
+
+
+def _add_columns(connection: Connection) -> None:
+    """Add columns that a file of this format lacks because an earlier release made it."""
+    sql = "SELECT 1 FROM pragma_table_info('control') WHERE name = 'asked_at'"
+    if not connection.execute(sql).fetchone():
+        connection.execute(
+            "ALTER TABLE control ADD COLUMN asked_at REAL NOT NULL DEFAULT 0"
+        )
 
 
 def _quarantine(path: Path) -> Path:

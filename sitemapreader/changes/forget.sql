@@ -20,7 +20,7 @@ DELETE FROM judged;
 DELETE FROM page WHERE site = :site AND (is_unlisted AND since < :before / 1e9 OR EXISTS
     (SELECT 1 FROM url WHERE site = :site AND key = page.key AND lost_stamp IS NULL));
 
-DELETE FROM control WHERE site = :site AND dead_at < :before / 1e9;
+DELETE FROM control WHERE site = :site AND asked_at < :before / 1e9;
 
 -- One that comes back unchanged does not list again what is forgotten here; nor has it a turn.
 UPDATE document SET complete = 0, rate = 0

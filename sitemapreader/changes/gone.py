@@ -8,19 +8,18 @@ asked again after 1, 2, 4 ... 32 days, as long as its URL is missing.
 Controls are listed neighbours, other ones in each walk: pages of the same script, or whose names
 differ in numbers only; else of the same folder; else of the folders above. A control that responds
 with 404 speaks against believing its neighbours, until it has done so for nine days: a site may be
-deployed in each minute in which it is walked. The next place is used only where all of a few are
-forbidden, or dead for so long.
+deployed in each minute in which it is walked. These days are seven walks at least, and a control
+that was not asked in seven walks counts from anew: two outages are no long one. The next place is
+used only where all of a few are forbidden, or dead for so long.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import re
 from functools import partial
 from hashlib import blake2b
 from itertools import chain
-from operator import methodcaller
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -28,6 +27,7 @@ import attrs
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.outcomes import ABSENT_STATUSES
+from sitemapreader.changes.law import find_patient
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
@@ -54,8 +54,7 @@ _CANDIDATES = 12
 """Controls of one place that a walk may ask."""
 _DEAD_SECONDS = 9 * _DAY_OF_SECONDS
 """Time after which a listed page with 404 stops being a control: so long that a dead page is
-told within ten days."""
-_INSTANT = 1e-6
+told within ten days. An outage of a section must be shorter."""
 _ENOUGH_CONTROLS = 3
 """Number of living controls after which no further one is requested. One is enough if its place has
 no more."""
@@ -85,9 +84,12 @@ class PageChecker:
         self._pages = pages
         self._writer = writer
         self._room = asyncio.Semaphore(context.options.concurrency)
-        self._dead_controls: dict[str, float] = {}
-        """Listed page -> since when it responds with 404 or 410."""
+        self._dead_controls: dict[str, tuple[float, float]] = {}
+        """Listed page -> since when it responds with 404 or 410, and when it did so last."""
+        self._asked_controls: set[str] = set()
+        """Listed pages with a response that is not saved yet."""
         self._least = writer.run.confirm_after / 1e9
+        self._patient = find_patient(writer.run.stamp, writer.run.days) / 1e9
 
     async def check(self, allowance: UrlAllowance) -> AsyncGenerator[None, None]:
         """Check pages that are due; yield at first and between them.
@@ -113,16 +115,16 @@ class PageChecker:
         wanted = {place for page in pages for place in list_places(page.loc)}
         find = partial(find_controls, site=run.site, seed=run.stamp, places=wanted)
         controls = await file.work(find, run.name)
-        sql = "SELECT loc, dead_at FROM control WHERE site = ?"
-        self._dead_controls = await file.query(
-            lambda db: dict(db.execute(sql, (run.site,)))
-        )
+        sql = "SELECT loc, dead_at, asked_at FROM control WHERE site = ?"
+        known = await file.query(lambda db: db.execute(sql, (run.site,)).fetchall())
+        self._dead_controls = {loc: (since, last) for loc, since, last in known}
         for place, several in places.items():
             for some in _slice(several, _AT_ONCE):
                 request = self._request_batch([page.loc for page in some], controls)
                 try:
                     statuses = await self._context.budget.within(request, place)
                 except FetchError:  # the time is over
+                    await file.work(self._save_controls, run.name)
                     return
                 rows = [
                     self._postpone(page)
@@ -130,10 +132,27 @@ class PageChecker:
                     else self._judge(page, statuses[n])
                     for n, page in enumerate(some)
                 ]
-                await file.work(
-                    methodcaller("executemany", _UPDATE_PAGE, rows), run.name
-                )
+                await file.work(partial(self._save, rows), run.name)
                 yield
+
+    def _save(self, rows: list[dict[str, Any]], db: Connection) -> None:
+        """Save the responses of pages, and of their controls."""
+        db.executemany(_UPDATE_PAGE, rows)
+        self._save_controls(db)
+
+    def _save_controls(self, db: Connection) -> None:
+        site = self._writer.run.site
+        asked = self._asked_controls
+        dead = self._dead_controls
+        db.executemany(
+            "INSERT OR REPLACE INTO control VALUES (?, ?, ?, ?)",
+            [(site, url, *dead[url]) for url in asked & dead.keys()],
+        )
+        db.executemany(
+            "DELETE FROM control WHERE site = ? AND loc = ?",
+            [(site, url) for url in asked - dead.keys()],
+        )
+        asked.clear()
 
     def _note(
         self,
@@ -206,9 +225,9 @@ class PageChecker:
             living: list[str] = []
             has_dead = False
             for url in candidates:
-                dead = await self._request_control(url)
-                has_dead = has_dead or 0 < dead < _DEAD_SECONDS
-                living += [url] if dead == 0 else []
+                lives = await self._request_control(url)
+                has_dead = has_dead or lives is False
+                living += [url] if lives else []
                 if len(living) == _ENOUGH_CONTROLS and not has_dead:
                     return living
             if living and not has_dead:
@@ -217,39 +236,24 @@ class PageChecker:
                 return []
         return []
 
-    async def _request_control(self, url: str) -> float:
-        """Return for how long a listed page has been dead; 0 if it lives.
-
-        One that gives no other answer is as good as one that was always dead.
-        """
+    async def _request_control(self, url: str) -> bool | None:
+        """Return whether a listed page lives; `None` if that says nothing of its neighbours."""
         status = await self._request_page(url)
-        since = self._dead_controls.get(url)
         now = self._writer.now
         if _lives(status):
-            if since is not None:
-                await self._note_control(url, None)
-            return 0
+            if self._dead_controls.pop(url, None):
+                self._asked_controls.add(url)
+            return True
         if status not in ABSENT_STATUSES:
-            return math.inf
-        if since is None or since > now:
-            await self._note_control(url, now)
+            return None
+        since, last = self._dead_controls.get(url, (now, now))
+        if since > now or last < self._patient:
             since = now
-        return max(now - since, _INSTANT)
-
-    async def _note_control(self, url: str, dead_at: float | None) -> None:
-        """Record since when a listed page responds with 404, or that it lives."""
-        run = self._writer.run
-
-        def note(db: Connection) -> None:
-            db.execute(
-                "DELETE FROM control WHERE site = ? AND loc = ?", (run.site, url)
-            )
-            if dead_at is not None:
-                db.execute(
-                    "INSERT INTO control VALUES (?, ?, ?)", (run.site, url, dead_at)
-                )
-
-        await self._writer.file.work(note, run.name)
+        self._dead_controls[url] = (since, now)
+        self._asked_controls.add(url)
+        if since <= min(self._patient, now - _DEAD_SECONDS):
+            return None
+        return False
 
     async def _request_page(self, url: str) -> int | None:
         """Return the status of a page; `None` if robots.txt forbids it, or without a response."""
@@ -333,8 +337,8 @@ def list_places(loc: str) -> list[str]:
     if mark:
         return [f"{path}?", *above]
     name = bare[len(folder) :]
-    alike = _NUMBERS.sub("0", name)
-    near = [] if alike == name else [f"{folder}{alike}"]
+    alike, numbers = _NUMBERS.subn("0", name)
+    near = [f"{folder}{alike}"] if numbers else []
     return [*near, f"{folder}*", *above]
 
 

@@ -152,6 +152,7 @@ CREATE INDEX page_due ON page (site, due) WHERE due IS NOT NULL;
 CREATE TABLE control (
     site INTEGER NOT NULL,
     loc TEXT NOT NULL,
-    dead_at REAL NOT NULL,
+    dead_at REAL NOT NULL,      -- since when; at least once in each seven walks
+    asked_at REAL NOT NULL DEFAULT 0,     -- the last time
     PRIMARY KEY (site, loc)
 ) WITHOUT ROWID;

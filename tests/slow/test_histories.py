@@ -115,7 +115,7 @@ async def live_through(
             offset -= choose.uniform(0, 48 * HOUR)
         if choose.random() < 0.02:
             offset += choose.uniform(0, 10 * HOUR)
-        if choose.random() < 0.01 and site.is_quiet:
+        if choose.random() < 0.01 and site.is_quiet and not site.is_failing:
             offset += 30 * 24 * HOUR
         clock.now = START + site.hour * HOUR + offset
         if is_ahead := choose.random() < 0.01:

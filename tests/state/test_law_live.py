@@ -12,7 +12,7 @@ from tests.support.diary import Diary, Host
 from tests.support.serving import serve_site
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Collection
     from pathlib import Path
 
     from tests.support.serving import Site
@@ -131,3 +131,48 @@ async def test_an_outage_of_a_section_ends_none_of_its_pages(
         await diary.walk(later=DAY / 2)
     assert diary.gone == {}
     assert diary.unlisted.keys() == {*left}
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize(
+    ("later", "outages"),
+    [(7, range(2, 7)), (1, [2, 3, 4, 13, 14, 15]), (1, range(2, 11))],
+    ids=["each week for a minute", "twice for three days", "for nine days"],
+)
+async def test_a_section_that_is_down_in_every_walk_for_a_while_is_not_dead(
+    site: Site, diary: Diary, later: int, outages: Collection[int]
+) -> None:
+    """Listed pages speak against their neighbours for nine days in a row, in seven walks."""
+    stays = [f"/guide/city-{number}" for number in range(1, 5)]
+    left = ["/guide/city-8", "/guide/city-9"]
+    others = ["/about", "/press", "/jobs"]
+    host = Host(listed=[*stays, *left, *others], live={*stays, *left, *others})
+    host.fails = lambda target: target in stays or target in left
+    site.default = host.answer
+    for day in range(16):
+        if day == 2:
+            host.listed = [*stays, *others]
+        host.in_trouble = day in outages
+        await diary.walk(later=later * DAY, asks=day in outages)
+    assert diary.gone == {}
+    assert {row.loc for row in diary.state.unlisted()} == {
+        site.base + path for path in left
+    }
+
+
+async def test_the_first_of_numbered_pages_is_a_neighbour_of_the_others(
+    site: Site, diary: Diary
+) -> None:
+    """Number 0 alone is 404 with the page that left: it speaks, though the folder lives."""
+    others = [f"/guide/{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+    numbered = ["/guide/city-0", "/guide/city-8"]
+    host = Host(listed=[*numbered, *others], live={*numbered, *others})
+    host.fails = lambda target: target in numbered
+    site.default = host.answer
+    for day in range(8):
+        if day == 2:
+            host.listed.remove("/guide/city-8")
+        host.in_trouble = 2 <= day < 6
+        await diary.walk()
+    assert diary.gone == {}
+    assert diary.unlisted.keys() == {"/guide/city-8"}

@@ -59,6 +59,7 @@ class Diary:
         days: what each walk told.
         at: days since the first walk.
         base: what is cut from the beginning of URLs.
+        state: what the walks remember.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Diary:
         self.at = 0.0
         self.base = base
         self._site = site
-        self._state = State(db, **options)
+        self.state = State(db, **options)
         self._clock = clock
 
     async def walk(
@@ -97,7 +98,7 @@ class Diary:
             self._clock.now += later
             self.at += later / DAY
         fetcher = None if pages is None else MemoryFetcher(pages)
-        given: dict[str, Any] = {"state": self._state, "changes": True} | arguments
+        given: dict[str, Any] = {"state": self.state, "changes": True} | arguments
         if fetcher is None:
             given.setdefault("options", FetchOptions(max_attempts=1))
         entries = walk(self._site, fetcher=fetcher, **grouped(given))

@@ -37,6 +37,10 @@ _ENDS = ("404", "410", "html", "home")
 """What a sitemap that is named for ever answers when it is no more."""
 _FAR = 240
 """Hours between two deployments: two minutes of 404 in a row are a coincidence."""
+_OUTAGE = 8.5 * 24
+"""Hours for which pages may be 404 that live: docs/state.md promises nine days."""
+_APART = 8 * 24
+"""Hours between two times of 404 that do not count as one: docs/state.md says a week."""
 _HTML = b"<!DOCTYPE html><html><head><title>Back soon</title></head><body>Please wait</body></html>"
 
 
@@ -126,6 +130,7 @@ class Site:
             self._name = choose.choice(_NAMES)
         self._emptied: dict[str, float] = {}
         self._deployed = -math.inf
+        self._failed = self._failing_since = -math.inf
         self._served: dict[str, list[tuple[float, bytes]]] = {}
         self._busy = choose.choice((0.2, 1.0, 3.0))
         self._lies: dict[str, tuple[str, float]] = {}
@@ -164,6 +169,11 @@ class Site:
     def is_quiet(self) -> bool:
         """Whether it has told the truth for two days."""
         return self.is_honest and self.hour - self._last_lie > 48
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether some live pages are 404."""
+        return self.mood.partition(" ")[0] in {"404", "deploy", "node", "outage"}
 
     @property
     def changed(self) -> float:
@@ -268,19 +278,27 @@ class Site:
         choose = self.random
         _, _, section = self.mood.partition(" ")
         is_outage = self.mood.startswith("outage ") and self._shows_outage(section)
-        if is_outage and choose.random() < 0.8:
+        if self.hour - self._failed > _APART:
+            self._failing_since = self.hour
+        may_fail = self.hour - self._failing_since < _OUTAGE
+        if is_outage and choose.random() < 0.8 and may_fail:
+            self._failed = self.hour
             return
         self.mood = "truth"
         what = choose.random()
         if what < 0.2:
-            self.mood = choose.choice(_MOODS)
+            mood = choose.choice(_MOODS)
+            self.mood = mood if may_fail or mood != "404" else "truth"
         elif what < 0.3 and self.is_troubled and self.hour - self._deployed > _FAR:
             self._deployed = self.hour
             section = choose.choice(self._sections)
             kinds = ["deploy", "node"]
             if self._shows_outage(section):
                 kinds.append("outage")
-            self.mood = f"{choose.choice(kinds)} {section}"
+            mood = f"{choose.choice(kinds)} {section}"
+            self.mood = mood if may_fail else "truth"
+        if self.is_failing:
+            self._failed = self.hour
 
     def _shows_outage(self, section: str) -> bool:
         """Return whether listed pages share an outage of days; else nobody can know of it."""
