@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
 
 from sitemapreader._event_loop import without_await
 from sitemapreader._read.robots import Robots
+from sitemapreader._types.arguments import Changes
 from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.models import SitemapEntry
 from sitemapreader._types.urls import check_url, url_key
@@ -18,10 +20,10 @@ from sitemapreader._walk.walks import Walk
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable
-    from pathlib import Path
 
     from sitemapreader._types.arguments import (
         Follow,
+        KnownState,
         Memory,
         Sample,
         Search,
@@ -33,9 +35,30 @@ if TYPE_CHECKING:
     from sitemapreader._types.outcomes import Document
     from sitemapreader._walk.config import OnDocument, Sitemaps
     from sitemapreader._walk.selection import Patterns, Scope, Undated
+    from sitemapreader.changes import State
     from sitemapreader.fetch.client import Fetcher
 
 __all__ = ["Discovery", "discover", "discover_sync", "walk", "walk_sync"]
+
+
+def open_changes(state: Memory) -> tuple[State | None, Changes | None]:
+    """Return the state that the argument `state` means, and the changes that it asks for."""
+    if state is None:
+        return None, None
+    if isinstance(state, Changes):
+        return open_state(state.state), state
+    return open_state(state), None
+
+
+def open_state(state: str | Path | KnownState) -> State:
+    """Return the state of a file, or one that was made."""
+    from sitemapreader.changes import State  # noqa: PLC0415 (few walks have one)
+
+    if isinstance(state, State):
+        return state
+    if not isinstance(state, str | Path):
+        raise TypeError(f"state must be a file or a State, got {state!r}")
+    return State(state)
 
 
 @answer_keywords()
@@ -93,11 +116,7 @@ def walk(
 
     Raises TypeError or ValueError for wrong arguments; problems of documents are in `Walk.report`.
     """
-    opened = changes = None
-    if state is not None:
-        from sitemapreader.changes import open_changes  # noqa: PLC0415 (few walks have one)
-
-        opened, changes = open_changes(state)
+    opened, changes = open_changes(state)
     return Walk(
         make_config(
             site,

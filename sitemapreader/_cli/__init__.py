@@ -6,6 +6,7 @@ then, which keeps `--help` fast.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -69,7 +70,10 @@ def _run(argv: list[str]) -> int:
     try:
         check_files(command.name, arguments)
         _print_doubts(list_doubts(command.name, arguments), bool(arguments.quiet))
-        return command.load()(arguments)
+        work = command.load()
+        # what is imported stays: no collection need look at it, which took a fifth of a short run
+        gc.freeze()
+        return work(arguments)
     except UsageError as error:
         parser.error(name_options(str(error)))
     except FileNotFoundError:

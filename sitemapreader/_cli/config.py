@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader._api import open_changes
 from sitemapreader._cli.parser import UsageError
 from sitemapreader._types.arguments import Changes, Follow, Sample, Search
 from sitemapreader._types.habits import suggest
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._walk.config import make_config
-from sitemapreader.changes import open_changes
 from sitemapreader.fetch.client import Trust
 from sitemapreader.fetch.proxies import Proxies
 from sitemapreader.output import FILE_FORMATS, FORMATS, SUFFIXES, open_output

@@ -8,7 +8,6 @@ command, for that one. The command line goes before it.
 from __future__ import annotations
 
 import os
-import tomllib
 from argparse import ArgumentTypeError
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -91,6 +90,8 @@ def _read_table(path: Path, keys: Iterable[str]) -> dict[str, Any]:
         return {}
     if any(key not in text for key in keys):  # another tool's file, whatever is in it
         return {}
+    import tomllib  # noqa: PLC0415 (few runs have such a file)
+
     try:
         table = tomllib.loads(text)
     except RecursionError:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from sitemapreader._api import open_changes, open_state
 from sitemapreader._many.run import PLACEHOLDER_SITE, SITES_AT_ONCE, SiteBatch, SiteRun
 from sitemapreader._many.sources import (
     FileFetcher,
@@ -15,6 +16,7 @@ from sitemapreader._many.sources import (
     check_task,
 )
 from sitemapreader._types.arguments import Changes
+from sitemapreader._types.dates import HOUR
 from sitemapreader._types.fields import NESTED_ARGUMENTS
 from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.models import Change
@@ -22,8 +24,6 @@ from sitemapreader._types.urls import url_key
 from sitemapreader._walk.config import make_config
 from sitemapreader._walk.context import UrlAllowance
 from sitemapreader._walk.stream import StreamNames, View, without_async
-from sitemapreader.changes import open_changes, open_state
-from sitemapreader.changes.schedule import HOUR
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator

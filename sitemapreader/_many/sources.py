@@ -39,8 +39,6 @@ from sitemapreader.fetch.local import FALLBACK_BASE_URL, FileResponse, FolderFet
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from yarl import URL
-
     from sitemapreader._types.options import Limits
     from sitemapreader._walk.config import WalkConfig
     from sitemapreader.fetch.client import Fetcher
@@ -171,14 +169,13 @@ def check_task(site: object) -> CheckedTask:
         url = f"https://{text}"
     if not has_web_scheme(url):
         raise InvalidSiteError(hide_login(text))
-    url = name_as_site(url)
-    parsed = parse_url(url)
-    if parsed is None or not (has_scheme or _looks_like_host(parsed)):
+    given = name_as_site(url)
+    if not host_of(given) or not (has_scheme or _looks_like_host(given)):
         raise InvalidSiteError(hide_login(text))
     login = ""
-    if parsed.raw_user is not None or parsed.raw_password is not None:
-        login = url
-        url = remove_login(url)
+    url = remove_login(given)
+    if url != given:
+        login = given
         text = hide_login(text)
     return CheckedTask(
         url,
@@ -191,9 +188,12 @@ def check_task(site: object) -> CheckedTask:
     )
 
 
-def _looks_like_host(parsed: URL) -> bool:
+def _looks_like_host(url: str) -> bool:
     """Return whether a text without a scheme is a host rather than a missing file."""
-    host = parsed.host or ""
+    parsed = parse_url(url)
+    if parsed is None or parsed.host is None:
+        return False
+    host = parsed.host
     if parsed.explicit_port is not None or ":" in host or host == "localhost":
         return True
     return (

@@ -16,6 +16,8 @@ from typing import TypeAlias
 When: TypeAlias = datetime | date | timedelta
 """A moment, UTC if it has no zone; a day in UTC; or a time before now."""
 
+HOUR = 3600.0
+DAY = 24 * HOUR
 MAX_DATE_CHARS = 128
 """No date needs more, folded over lines or not; it bounds the work on hostile text."""
 FIRST_YEAR = 1991

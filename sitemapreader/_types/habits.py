@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,6 +71,8 @@ class _Habit:
 
 @cache
 def _load_habits() -> dict[str, list[_Habit]]:
+    import tomllib  # noqa: PLC0415 (only where something is wrong)
+
     table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
     return {
         kind: [

@@ -36,7 +36,7 @@ _FOREIGN_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+-]*:", re.ASCII | re.IGNO
 # no port or that of a test server, a path, no percent-encoding, no fragment. Nine of ten are like
 # this.
 NORMAL_URL = re.compile(
-    r"https?://[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::(?:[1-9][0-9]{3}|[1-5][0-9]{4}))?"
+    r"https?://[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::(?:[1-9][0-9]{3}|[1-5][0-9]{4}))?"
     r"/[A-Za-z0-9_~!$&'()*+,;=:@/.-]*"
     r"(?:\?[A-Za-z0-9_~!$&'()*+,;=:@/?.-]+)?",
     re.ASCII,
@@ -293,7 +293,9 @@ def parse_url(url: str) -> URL | None:
     A URL that is longer than servers accept cannot.
     """
     # SECURITY: strangers write these URLs, and the cache lives as long as the process.
-    if len(url) > MAX_URL_CHARS or (not url.isascii() and _has_long_host(url)):
+    if not url or len(url) > MAX_URL_CHARS:
+        return None
+    if not url.isascii() and _has_long_host(url):
         return None
     if len(url) <= PROTOCOL_MAX_LOC_CHARS:
         return _parse_cached(url)
@@ -533,7 +535,7 @@ def check_url(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a text, got {type(value).__name__}")
     value = trim(value)
-    if not has_web_scheme(value) or parse_url(value) is None:
+    if not has_web_scheme(value) or not host_of(value):
         raise ValueError(
             f"{name} must be a full URL such as 'https://example.org/', got {value!r}"
         )

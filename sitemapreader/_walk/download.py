@@ -5,7 +5,6 @@ Every wait for the network is bounded by the budget.
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -428,6 +427,8 @@ async def open_changed(
 
     Until that is certain, it is buffered: hardly more bytes than the known one has.
     """
+    import tempfile  # noqa: PLC0415 (5 ms, and few walks remember a page)
+
     is_same = False
     fault = None
     with tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES) as buffer:

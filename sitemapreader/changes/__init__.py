@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from sitemapreader._types.arguments import Changes
 from sitemapreader._types.errors import StateError
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.memory import GonePage, UnlistedUrl
@@ -35,7 +34,6 @@ from sitemapreader.changes.schedule import PlannedDocument, plan_documents
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sitemapreader._types.arguments import KnownState, Memory
     from sitemapreader._walk.context import Batch
     from sitemapreader._walk.memory import (
         RemovalKind,
@@ -129,24 +127,6 @@ class DocumentState:
     lastmod: str | None
     etag: str | None
     last_modified: str | None
-
-
-def open_state(state: str | Path | KnownState) -> State:
-    """Return the state of a file, or one that was made."""
-    if isinstance(state, State):
-        return state
-    if not isinstance(state, str | Path):
-        raise TypeError(f"state must be a file or a State, got {state!r}")
-    return State(state)
-
-
-def open_changes(state: Memory) -> tuple[State | None, Changes | None]:
-    """Return the state that the argument `state` means, and the changes that it asks for."""
-    if state is None:
-        return None, None
-    if isinstance(state, Changes):
-        return open_state(state.state), state
-    return open_state(state), None
 
 
 @attrs.define(eq=False, repr=False)

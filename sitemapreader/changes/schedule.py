@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader._types.dates import DAY, HOUR
 from sitemapreader.changes.database import read_script
 from sitemapreader.changes.law import IS_INDEX, find_losses
 from sitemapreader.changes.rows import (
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime
 
-HOUR = 3600.0
-DAY = 24 * HOUR
 _PRIOR_NEWS = 0.1
 _PRIOR_HOURS = 24.0
 _SILENT_HOURS = 24.0

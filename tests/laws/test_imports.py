@@ -72,7 +72,7 @@ NEEDED: dict[str, tuple[str, str, str]] = {
     "files and folders, of HTTP (0.1 s)": (
         FILES,
         "",
-        "aiohttp",
+        "aiohttp sqlite3 tomllib yarl",
     ),
     "commands, of an audit (0.3 s)": (
         COMMANDS,

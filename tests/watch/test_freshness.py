@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sitemapreader._types.dates import HOUR
 from sitemapreader.changes import law, schedule
 from sitemapreader.changes.database import read_script
 from sitemapreader.changes.rows import (
@@ -75,7 +76,7 @@ class ProductPolicy:
 
     def __call__(self, hours: float, room: int, answers: Any) -> list[int]:
         """Return the documents to ask now."""
-        now = START + hours * schedule.HOUR
+        now = START + hours * HOUR
         by_site: dict[int, list[Any]] = {}
         for answer in answers:
             by_site.setdefault(self._documents[answer.doc].site.number, []).append(
@@ -101,7 +102,7 @@ class ProductPolicy:
         now, run = START, self._run(site)
         lost = self._lost.setdefault(site, [])
         for answer in answers:
-            doc, now = self._documents[answer.doc], START + answer.now * schedule.HOUR
+            doc, now = self._documents[answer.doc], START + answer.now * HOUR
             if answer.status == 503:
                 requests[str(doc.number)] = self._ask(doc, now, is_failed=True)
                 continue

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sitemapreader import State
+from sitemapreader._types.dates import DAY, HOUR
 from sitemapreader.changes import schedule
 from sitemapreader.changes.database import StateFile
 from sitemapreader.changes.rows import DocumentRow, WalkRun, insert_document
-from sitemapreader.changes.schedule import DAY, HOUR, DocumentRequest
+from sitemapreader.changes.schedule import DocumentRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
