@@ -35,7 +35,7 @@ The marker `cases` says another number for one test.
 """
 SLOW = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow", re.MULTILINE)
 """What a module says whose tests are all slow: others are imported by each worker."""
-HAS_SLOW = re.compile(r"mark\.(slow|cases)|thorough|few=")
+HAS_SLOW = re.compile(r"mark\.(slow|cases)|thorough")
 """What a module says that has slow tests."""
 
 # Without bytecode on disk each worker would compile all tests and libraries anew, for 4 s.

@@ -34,7 +34,6 @@ from tests.support.auditing import (
     site,
     urlset,
 )
-from tests.support.each_case import for_each
 from tests.support.grouping import grouped
 from tests.support.there import known
 
@@ -466,7 +465,8 @@ REFUSALS = {
 }
 
 
-@for_each("how", REFUSALS, few=2)
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("how", REFUSALS)
 def test_a_site_that_refuses_us_is_not_accused(how: str) -> None:
     """Nothing is found, nothing has passed, and what was not read is said."""
     answers = {
@@ -508,8 +508,8 @@ THREE = "/robots.txt 0 ; /1.xml 1 /robots.txt; /2.xml 2 /1.xml; /3.xml 2 /1.xml"
 
 
 @pytest.mark.slow
-@for_each(
-    "documents, expected",
+@pytest.mark.parametrize(
+    ("documents", "expected"),
     [
         (
             {

@@ -30,7 +30,6 @@ from tests.audit.audits import (
     make_tally,
     render,
 )
-from tests.support.each_case import for_each
 
 NUMBERS: list[tuple[str, str]] = [
     *((figures.show_share(*pair), text) for pair, text in {
@@ -182,7 +181,8 @@ def plain() -> ElementReader:
     return read(write_shop("mark"))
 
 
-@for_each("text", HOSTILE.values(), few=5)
+@pytest.mark.cases(5)
+@pytest.mark.parametrize("text", HOSTILE.values())
 def test_hostile_texts_stay_text(text: str, plain: ElementReader) -> None:
     """Whatever a site writes, the report has the same elements, and no character that acts."""
     report = write_shop(text)

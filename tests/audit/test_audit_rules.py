@@ -35,7 +35,6 @@ from tests.support.auditing import (
     urlset,
     video,
 )
-from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -557,7 +556,7 @@ def test_every_rule_has_its_cases() -> None:
 
 
 @pytest.mark.slow
-@for_each("code", TOGETHER)
+@pytest.mark.parametrize("code", TOGETHER)
 def test_a_rule_hits_its_sitemap(code: str, together: dict[str, Counter[str]]) -> None:
     """Among many sitemaps a rule hits its own, and not the one in which it just has no reason."""
     assert together[code][f"{HOST}/{code}-hit.xml"] == CASES[code][1]

@@ -12,7 +12,6 @@ import pytest
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.models import estimate_rate
 from sitemapreader.audit.visits import draw_sample
-from tests.support.each_case import for_each
 from tests.support.scale import SCALE
 
 if TYPE_CHECKING:
@@ -137,8 +136,9 @@ def test_rates(strata: list[tuple[int, int, int]], rate: tuple[float, ...]) -> N
     assert estimate_rate([(100, 0, 0)]) is None  # nobody saw a page
 
 
-@for_each(
-    "strata, share, low, high",
+@pytest.mark.cases(8)
+@pytest.mark.parametrize(
+    ("strata", "share", "low", "high"),
     [
         ([(10**9, 100, 5)], 0.05, 0.02154, 0.11175),  # Wilson's, as tables have it
         ([(1_000, 100, 0)], 0.0, 0.0, 0.034),
@@ -161,7 +161,10 @@ def test_an_interval(
     )
 
 
-@for_each("size, judged", [(5, 3), (43, 42), (100, 89), (2_000, 100), (50_000, 100)])
+@pytest.mark.cases(5)
+@pytest.mark.parametrize(
+    ("size", "judged"), [(5, 3), (43, 42), (100, 89), (2_000, 100), (50_000, 100)]
+)
 def test_exact_coverage(size: int, judged: int) -> None:
     """Of all samples of one part, counted without chance, 95 % hold the truth, 92.5 % at least."""
     found = []

@@ -28,7 +28,6 @@ from sitemapreader.audit.rules import (
     match_codes,
 )
 from tests.support import package
-from tests.support.each_case import for_each
 
 
 def test_the_docs_count_the_rules() -> None:
@@ -71,17 +70,24 @@ def test_codes_share_one_name_space() -> None:
         match_codes(everything, "zzz")
 
 
-@for_each("code", [rule.code for rule, _ in load_rules()])
-def test_each_header_is_complete(code: str) -> None:
+def test_each_header_is_complete(subtests: pytest.Subtests) -> None:
     """A rule says what it detects, why it matters, what to do, and where that is from."""
-    rule = list_rules()[code]
-    for text in (rule.title, rule.detects, rule.meaning, rule.advice, rule.unit):
-        assert text
-        assert text == text.strip()
-    assert rule.detects.endswith(".")
-    assert rule.sources
-    assert all(source.startswith("https://") for source in rule.sources)
-    assert code in explain_rule(rule)
+    for code in [rule.code for rule, _ in load_rules()]:
+        with subtests.test(code=code):
+            rule = list_rules()[code]
+            for text in (
+                rule.title,
+                rule.detects,
+                rule.meaning,
+                rule.advice,
+                rule.unit,
+            ):
+                assert text
+                assert text == text.strip()
+            assert rule.detects.endswith(".")
+            assert rule.sources
+            assert all(source.startswith("https://") for source in rule.sources)
+            assert code in explain_rule(rule)
 
 
 def test_figures_that_rules_name_are_there() -> None:

@@ -18,7 +18,6 @@ from sitemapreader._types.urls import origin_of
 from sitemapreader.fetch import MemoryFetcher, StoredResponse, charset_of, read_body
 from sitemapreader.pages import page_type_of
 from tests.support import package
-from tests.support.each_case import for_each
 
 API = (
     # values
@@ -97,7 +96,7 @@ def test_names_at_the_top_are_few() -> None:
     assert len(EXPORTED) <= 42
 
 
-@for_each("name", MOVED_NAMES)
+@pytest.mark.parametrize("name", MOVED_NAMES)
 def test_a_name_of_0_3_answers_with_where_it_is(name: str) -> None:
     """An import of a name that has moved fails with the import to write instead."""
     instead = MOVED_NAMES[name]
@@ -138,31 +137,36 @@ def test_the_list_is_complete() -> None:
     assert public <= set(EXPORTED)
 
 
-@for_each("name", EXPORTED)
-def test_every_name_is_there(name: str) -> None:
+def test_every_name_is_there(subtests: pytest.Subtests) -> None:
     """Each name in `__all__` can be imported, and shows when one looks."""
-    assert getattr(sitemapreader, name) is not None
-    assert name in dir(sitemapreader)
+    for name in EXPORTED:
+        with subtests.test(name=name):
+            assert getattr(sitemapreader, name) is not None
+            assert name in dir(sitemapreader)
 
 
-@for_each("name", [name for name in API if name != "Event"])
-def test_every_public_object_is_described(name: str) -> None:
+def test_every_public_object_is_described(subtests: pytest.Subtests) -> None:
     """Each public class, function, method and property has a docstring of its own.
 
     `Event` is a union, which can carry none; the text below it in `models` is its description.
     """
-    bare = [path for path, thing in described(name) if not inspect.getdoc(thing)]
-    assert bare == []
+    for name in [name for name in API if name != "Event"]:
+        with subtests.test(name=name):
+            bare = [
+                path for path, thing in described(name) if not inspect.getdoc(thing)
+            ]
+            assert bare == []
 
 
-@for_each("name", [name for name in API if name != "Event"])
-def test_docstrings_are_our_own(name: str) -> None:
+def test_docstrings_are_our_own(subtests: pytest.Subtests) -> None:
     """No docstring is the one that a base class or a decorator left behind."""
-    thing = getattr(sitemapreader, name)
-    inherited = {base.__doc__ for base in inspect.getmro(type(thing))}
-    if inspect.isclass(thing):
-        inherited = {base.__doc__ for base in inspect.getmro(thing)[1:]}
-    assert thing.__doc__ not in inherited
+    for name in [name for name in API if name != "Event"]:
+        with subtests.test(name=name):
+            thing = getattr(sitemapreader, name)
+            inherited = {base.__doc__ for base in inspect.getmro(type(thing))}
+            if inspect.isclass(thing):
+                inherited = {base.__doc__ for base in inspect.getmro(thing)[1:]}
+            assert thing.__doc__ not in inherited
 
 
 def test_the_version_is_one() -> None:

@@ -12,7 +12,6 @@ from sitemapreader.fetch.addresses import is_public, literal_address, read_addre
 from sitemapreader.fetch.client import Trust
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.urls import parse_request_url
-from tests.support.each_case import for_each
 
 PUBLIC = (
     "8.8.8.8", "1.1.1.1", "100.63.255.255", "100.128.0.0", "172.15.255.255", "172.32.0.0",
@@ -34,7 +33,7 @@ NOT_PUBLIC = (
 )  # fmt: skip
 
 
-@for_each("text", PUBLIC)
+@pytest.mark.parametrize("text", PUBLIC)
 def test_public_addresses(text: str) -> None:
     """Addresses just outside of the special networks, and the public ones that others stand for."""
     address = read_address(text)
@@ -42,12 +41,13 @@ def test_public_addresses(text: str) -> None:
     assert is_public(address)
 
 
-@for_each("text", NOT_PUBLIC)
-def test_addresses_that_are_not_public(text: str) -> None:
+def test_addresses_that_are_not_public(subtests: pytest.Subtests) -> None:
     """Special networks, however an address in one of them is written or wrapped."""
-    address = read_address(text)
-    assert address is not None
-    assert not is_public(address)
+    for text in NOT_PUBLIC:
+        with subtests.test(text=text):
+            address = read_address(text)
+            assert address is not None
+            assert not is_public(address)
 
 
 def test_hosts_that_need_no_resolver() -> None:
@@ -135,7 +135,7 @@ def test_a_network_that_is_none_is_misuse(network: str) -> None:
         HttpFetcher(FetchOptions(allow_networks=(network,)))
 
 
-@for_each("port", [0, 22, 25, 6379, 8080])
+@pytest.mark.parametrize("port", [0, 22, 25, 6379, 8080])
 def test_ports(port: int) -> None:
     """80, 443, a start's and those that are allowed; no other."""
     walk = make_trust("http://a.example:8000/", allow_ports=[8443]).branch()

@@ -18,7 +18,6 @@ from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.urls import parse_request_url
 from sitemapreader.pages import visit_pages
 from tests.support.commands import find_program
-from tests.support.each_case import for_each
 from tests.support.faults import FaultServer, answered, head
 from tests.support.walking import at_once, index, read_site, urlset
 
@@ -207,8 +206,8 @@ async def test_a_redirect_between_spellings_is_no_loop() -> None:
             assert server.targets[-2:] == [start, end]
 
 
-@for_each(
-    "url, target",
+@pytest.mark.parametrize(
+    ("url", "target"),
     [
         ("https://www.example.org", "/"),
         ("https://www.example.org?a=%2f", "/?a=%2f"),

@@ -10,7 +10,6 @@ import pytest
 from sitemapreader import FetchOptions, discover, walk, walk_sync
 from sitemapreader.fetch import MemoryFetcher
 from tests.support.commands import run
-from tests.support.each_case import for_each
 from tests.support.grouping import grouped
 from tests.support.serving import listen, serve
 from tests.support.walking import index, urlset
@@ -152,7 +151,7 @@ REFUSED = {
 }
 
 
-@for_each("given", REFUSED)
+@pytest.mark.parametrize("given", REFUSED)
 def test_maps_that_make_no_sense(given: str) -> None:
     """A map with two targets, a path or a circle is refused, here and in the shell."""
     pairs: Any = [each.split("=") for each in given.split()]

@@ -13,7 +13,6 @@ from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.urls import RedirectChain, parse_request_url
-from tests.support.each_case import for_each
 from tests.support.faults import DOCUMENT, REDIRECT_BODY_BYTES, FaultServer
 from tests.support.serving import Answer, Site, serve_site
 from tests.support.walking import index, moved, read_site, urlset, walk_all
@@ -172,8 +171,8 @@ def test_https_stays_https() -> None:
     assert not chain.same_origin
 
 
-@for_each(
-    "location, target",
+@pytest.mark.parametrize(
+    ("location", "target"),
     [
         ("/x", "http://site.example/x"),
         ("x", "http://site.example/a/x"),
@@ -199,7 +198,7 @@ def test_locations_are_resolved(location: str, target: str) -> None:
     assert chain.same_origin == target.startswith("http://site.example/")
 
 
-@for_each(
+@pytest.mark.parametrize(
     "location",
     [
         "file:///etc/passwd",
@@ -226,8 +225,8 @@ def test_locations_that_are_not_followed(location: str) -> None:
     assert caught.value.detail.startswith("redirect to ")
 
 
-@for_each(
-    "one, other, is_same",
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
     [
         ("http://site.example/", "http://SITE.example:80/x", True),
         ("http://site.example/", "https://site.example/", False),

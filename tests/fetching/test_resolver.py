@@ -19,7 +19,6 @@ from aiohttp import web
 from sitemapreader import FetchError, FetchOptions, IssueCode, walk, walk_many
 from sitemapreader.fetch import HttpFetcher
 from tests.support import package
-from tests.support.each_case import for_each
 from tests.support.faults import DOCUMENT, FaultServer
 from tests.support.hosts import ANSWERS, HOSTS, NamedAddresses, resolve
 from tests.support.serving import serve
@@ -281,14 +280,17 @@ def report() -> Any:
 
 
 @pytest.mark.slow
-@for_each("host", HOSTS)
-def test_no_spelling_of_a_private_address_is_opened(host: str, report: Any) -> None:
+def test_no_spelling_of_a_private_address_is_opened(
+    report: Any, subtests: pytest.Subtests
+) -> None:
     """As a start that the caller did not name, and as a redirect's target, it is refused."""
-    assert len(report["codes"][host]) == 2
-    assert set(report["codes"][host]) <= {
-        IssueCode.BLOCKED_ADDRESS,
-        IssueCode.INVALID_URL,
-    }
+    for host in HOSTS:
+        with subtests.test(host=host):
+            assert len(report["codes"][host]) == 2
+            assert set(report["codes"][host]) <= {
+                IssueCode.BLOCKED_ADDRESS,
+                IssueCode.INVALID_URL,
+            }
 
 
 def test_no_connection_was_made(report: Any) -> None:

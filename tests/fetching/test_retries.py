@@ -16,7 +16,6 @@ from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.refusals import parse_retry_after
-from tests.support.each_case import for_each
 from tests.support.faults import DOCUMENT, FaultServer
 from tests.support.timing import retried
 
@@ -66,8 +65,8 @@ async def test_a_name(monkeypatch: pytest.MonkeyPatch, code: str, times: int) ->
     assert asked == ["site.test"] * times
 
 
-@for_each(
-    "text, seconds",
+@pytest.mark.parametrize(
+    ("text", "seconds"),
     [
         ("0", 0),
         ("120", 120),

@@ -13,17 +13,14 @@ import pytest
 from sitemapreader._types.issues import Issue, IssueCode
 from sitemapreader._types.models import Alternate, SitemapEntry, UrlEntry
 from tests.support import golden
-from tests.support.each_case import for_each
 from tests.support.reading import without_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from sitemapreader._types.models import Event
 
 DOCUMENTS = golden.documents()
-each_document = for_each("document", DOCUMENTS, ids=golden.name_of)
 
 NOT_RAISED_BY_READERS = frozenset(
     {
@@ -139,18 +136,19 @@ def test_every_expectation_has_its_document() -> None:
     assert found - wanted == set()
 
 
-@each_document
-def test_events(document: Path, regenerate: bool) -> None:
+def test_events(regenerate: bool, subtests: pytest.Subtests) -> None:
     """A document gives exactly the expected events."""
-    path = golden.expected_path(document)
-    text = encode(golden.read_document(document), golden.url_of(document))
-    if regenerate:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
-    assert path.exists(), (
-        f"no {path.name}: make it with `pytest {__file__} --regenerate`"
-    )
-    assert text.split("\n") == path.read_text(encoding="utf-8").split("\n")
+    for document in DOCUMENTS:
+        with subtests.test(golden.name_of(document)):
+            path = golden.expected_path(document)
+            text = encode(golden.read_document(document), golden.url_of(document))
+            if regenerate:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8", newline="\n")
+            assert path.exists(), (
+                f"no {path.name}: make it with `pytest {__file__} --regenerate`"
+            )
+            assert text.split("\n") == path.read_text(encoding="utf-8").split("\n")
 
 
 def test_every_code_of_the_readers_has_an_exemplar() -> None:
@@ -181,22 +179,24 @@ AROUND = [
 """Documents that have good records before and behind what is odd about them."""
 
 
-@for_each("document", AROUND, ids=golden.name_of)
-def test_good_records_survive(document: Path) -> None:
+def test_good_records_survive(subtests: pytest.Subtests) -> None:
     """One bad record costs at most itself, and a bad prolog nothing, unless all is refused."""
-    reading = golden.known_reading(document)
-    if not reading.counts.keys() & REFUSALS:
-        assert {loc.rpartition("/")[2] for loc in reading.locs} >= set(MARKS)
-    else:
-        assert reading.locs == []
+    for document in AROUND:
+        with subtests.test(golden.name_of(document)):
+            reading = golden.known_reading(document)
+            if not reading.counts.keys() & REFUSALS:
+                assert {loc.rpartition("/")[2] for loc in reading.locs} >= set(MARKS)
+            else:
+                assert reading.locs == []
 
 
-@each_document
-def test_the_pattern_changes_no_event(document: Path) -> None:
+def test_the_pattern_changes_no_event(subtests: pytest.Subtests) -> None:
     """Each golden document gives the same events with the pattern switched off."""
-    with without_patterns():
-        reading = golden.read_document(document)
-    assert golden.known_reading(document) == reading
+    for document in DOCUMENTS:
+        with subtests.test(golden.name_of(document)):
+            with without_patterns():
+                reading = golden.read_document(document)
+            assert golden.known_reading(document) == reading
 
 
 # -- events as JSON lines

@@ -6,6 +6,8 @@ import ast
 import tracemalloc
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from sitemapreader import UrlEntry
 from sitemapreader._types import urls
 from sitemapreader._types.options import MAX_URL_CHARS
@@ -13,7 +15,6 @@ from sitemapreader._walk.filters import EntryFilter
 from sitemapreader._walk.selection import Selection
 from sitemapreader.changes.rows import hash_record
 from tests.support import package
-from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,8 +88,8 @@ CALLS: dict[str, Callable[[str], Any]] = {
 }
 
 
-@for_each("length", [MAX_URL_CHARS + 1, 65_536])
-@for_each("name", CALLS)
+@pytest.mark.parametrize("length", [MAX_URL_CHARS + 1, 65_536])
+@pytest.mark.parametrize("name", CALLS)
 def test_long_urls_are_not_kept(name: str, length: int) -> None:
     """After many long URLs, of any kind, none of them is held."""
     call = CALLS[name]

@@ -15,7 +15,6 @@ from sitemapreader._types.dates import (
     parse_lastmod,
     parse_since,
 )
-from tests.support.each_case import for_each
 from tests.support.strategies import characters
 from tests.support.timing import is_below, least_seconds
 
@@ -157,19 +156,21 @@ REFUSED = (
 )
 
 
-@for_each("text, moment", READ.items(), ids=ascii)
-def test_a_date_is_read(text: str, moment: datetime) -> None:
+def test_a_date_is_read(subtests: pytest.Subtests) -> None:
     """Every form that BEHAVIOUR lists gives its moment, in the zone that is written."""
-    result = parse_lastmod(text)
-    assert result == moment
-    assert result is not None
-    assert result.utcoffset() == moment.utcoffset()
+    for text, moment in READ.items():
+        with subtests.test(text=text):
+            result = parse_lastmod(text)
+            assert result == moment
+            assert result is not None
+            assert result.utcoffset() == moment.utcoffset()
 
 
-@for_each("text", REFUSED, ids=lambda text: ascii(text)[:40])
-def test_a_text_that_is_no_date_is_refused(text: str) -> None:
+def test_a_text_that_is_no_date_is_refused(subtests: pytest.Subtests) -> None:
     """What is not surely a date gives None: nothing is guessed, and nothing taken from today."""
-    assert parse_lastmod(text) is None
+    for text in REFUSED:
+        with subtests.test(ascii(text)[:40]):
+            assert parse_lastmod(text) is None
 
 
 def test_no_text_takes_long() -> None:
@@ -252,7 +253,7 @@ SINCE = (
 )
 
 
-@for_each("text, passes, fails", SINCE)
+@pytest.mark.parametrize(("text", "passes", "fails"), SINCE)
 def test_a_date_stands_for_the_whole_of_its_span(
     text: str, passes: datetime, fails: datetime
 ) -> None:

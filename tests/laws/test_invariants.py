@@ -18,7 +18,6 @@ from sitemapreader._types.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCod
 from sitemapreader._types.options import Limits
 from tests.laws import witness
 from tests.support import golden, strategies
-from tests.support.each_case import for_each
 from tests.support.reading import read_with, without_feedparser
 from tests.support.scale import SCALE
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-each_document = for_each("document", golden.documents(), ids=golden.name_of)
 SITEMAPS = [
     document
     for document in golden.documents()
@@ -75,68 +73,77 @@ def known_feeds() -> Iterator[None]:
         yield
 
 
-@each_document
-def test_nothing_is_lost_in_silence(document: Path) -> None:
+def test_nothing_is_lost_in_silence(subtests: pytest.Subtests) -> None:
     """Records are delivered or dropped, and every Issue is counted (law 1)."""
-    reading = golden.known_reading(document)
-    issues = [event for event in reading.events if isinstance(event, Issue)]
-    assert reading.records == reading.delivered + reading.dropped
-    assert reading.delivered == len(reading.locs)
-    assert reading.dropped <= reading.counts.total()
-    for code, count in reading.counts.items():
-        given_out = sum(issue.code == code for issue in issues)
-        assert given_out == min(count, MAX_ISSUES_PER_DOCUMENT), code
-    assert reading.locs or reading.counts, "a document of nothing has its Issue"
+    for document in golden.documents():
+        with subtests.test(golden.name_of(document)):
+            reading = golden.known_reading(document)
+            issues = [event for event in reading.events if isinstance(event, Issue)]
+            assert reading.records == reading.delivered + reading.dropped
+            assert reading.delivered == len(reading.locs)
+            assert reading.dropped <= reading.counts.total()
+            for code, count in reading.counts.items():
+                given_out = sum(issue.code == code for issue in issues)
+                assert given_out == min(count, MAX_ISSUES_PER_DOCUMENT), code
+            assert reading.locs or reading.counts, "a document of nothing has its Issue"
 
 
-@each_document
-def test_events_name_their_document(document: Path) -> None:
+def test_events_name_their_document(subtests: pytest.Subtests) -> None:
     """Every event carries the URL of the document that it comes from."""
-    url = golden.url_of(document)
-    assert {event.sitemap for event in golden.known_reading(document).events} <= {url}
+    for document in golden.documents():
+        with subtests.test(golden.name_of(document)):
+            url = golden.url_of(document)
+            assert {
+                event.sitemap for event in golden.known_reading(document).events
+            } <= {url}
 
 
-@for_each("document", SITEMAPS, ids=golden.name_of)
-def test_no_url_is_invented(document: Path) -> None:
+def test_no_url_is_invented(subtests: pytest.Subtests) -> None:
     """Each URL delivered stands in the document, or a reference to it does (law 3).
 
     Pages and Markdown have other references: see tests/reading/test_html_site_maps.
     """
-    url = golden.url_of(document)
-    locs, data = golden.known_reading(document).locs, document.read_bytes()
-    if document.suffix == ".json":  # slashes and control characters may be escaped
-        data = data.replace(rb"\/", b"/").replace(rb"\u0000", b"")
-    assert witness.unseen(locs, data, url) == set()
+    for document in SITEMAPS:
+        with subtests.test(golden.name_of(document)):
+            url = golden.url_of(document)
+            locs, data = golden.known_reading(document).locs, document.read_bytes()
+            if (
+                document.suffix == ".json"
+            ):  # slashes and control characters may be escaped
+                data = data.replace(rb"\/", b"/").replace(rb"\u0000", b"")
+            assert witness.unseen(locs, data, url) == set()
 
 
 @pytest.mark.slow
-@each_document
-def test_byte_by_byte(document: Path) -> None:
+def test_byte_by_byte(subtests: pytest.Subtests) -> None:
     """A document fed one byte at a time gives the same events as fed whole (law 5)."""
-    data = document.read_bytes()
-    pieces = (data[i : i + 1] for i in range(len(data)))
-    reading = golden.read_pieces(
-        pieces, golden.url_of(document), golden.limits_of(document)
-    )
-    assert reading == golden.known_reading(document)
+    for document in golden.documents():
+        with subtests.test(golden.name_of(document)):
+            data = document.read_bytes()
+            pieces = (data[i : i + 1] for i in range(len(data)))
+            reading = golden.read_pieces(
+                pieces, golden.url_of(document), golden.limits_of(document)
+            )
+            assert reading == golden.known_reading(document)
 
 
-@each_document
-def test_cuts(document: Path, thorough: bool) -> None:
+def test_cuts(thorough: bool, subtests: pytest.Subtests) -> None:
     """A document cut in two, at a few bytes or nearly all, gives the same events (law 5)."""
-    places = MANY_SPLITS if thorough else SOME_SPLITS
-    places *= PACKED_SPLITS if document.suffix == ".gz" else 1
-    data, url, limits = (
-        document.read_bytes(),
-        golden.url_of(document),
-        golden.limits_of(document),
-    )
-    whole = golden.known_reading(document)
-    stride = 1 + len(data) // places
-    for at in range(1, len(data), stride):
-        assert golden.read_pieces([data[:at], data[at:]], url, limits) == whole, (
-            f"cut at {at}"
-        )
+    for document in golden.documents():
+        with subtests.test(golden.name_of(document)):
+            places = MANY_SPLITS if thorough else SOME_SPLITS
+            places *= PACKED_SPLITS if document.suffix == ".gz" else 1
+            data, url, limits = (
+                document.read_bytes(),
+                golden.url_of(document),
+                golden.limits_of(document),
+            )
+            whole = golden.known_reading(document)
+            stride = 1 + len(data) // places
+            for at in range(1, len(data), stride):
+                assert (
+                    golden.read_pieces([data[:at], data[at:]], url, limits) == whole
+                ), f"cut at {at}"
 
 
 @given(document=strategies.documents, data=st.data())
@@ -149,7 +156,9 @@ def test_any_chunking(document: Path, data: st.DataObject) -> None:
     assert reading == golden.known_reading(document)
 
 
-@for_each("size, packed", [(61, False), (1024, True), (65_537, True)])
+@pytest.mark.parametrize(
+    ("size", "packed"), [(61, False), (1024, True), (65_537, True)]
+)
 def test_long_documents_in_pieces(size: int, packed: bool) -> None:
     """A document of many batches gives the same events in pieces of any size (law 5)."""
     body = make_long_document()

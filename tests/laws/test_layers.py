@@ -9,7 +9,6 @@ from graphlib import CycleError, TopologicalSorter
 import pytest
 
 from tests.support import package
-from tests.support.each_case import for_each
 
 CONFINED = {
     "aiohttp": {"fetch", "recipes"},
@@ -131,15 +130,16 @@ def _names_given(node: ast.stmt) -> set[str]:
     return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
-@for_each("module", MODULES)
-def test_foreign_powers_are_confined(module: str) -> None:
+def test_foreign_powers_are_confined(subtests: pytest.Subtests) -> None:
     """The network, the event loop, the database and the fallbacks have one room each."""
-    foreign = {room_of(name) for name in package.imports_of(module)}
-    rooms = [CONFINED[name] for name in foreign & CONFINED.keys()]
-    assert all(room_of(module) in allowed for allowed in rooms)
+    for module in MODULES:
+        with subtests.test(module=module):
+            foreign = {room_of(name) for name in package.imports_of(module)}
+            rooms = [CONFINED[name] for name in foreign & CONFINED.keys()]
+            assert all(room_of(module) in allowed for allowed in rooms)
 
 
-@for_each("module", [name for name in MODULES if is_reader(name)])
+@pytest.mark.parametrize("module", [name for name in MODULES if is_reader(name)])
 def test_readers_touch_nothing(module: str) -> None:
     """A reader opens no file and no socket, and awaits nothing: bytes in, events out."""
     assert NOT_FOR_READERS.isdisjoint(package.imports_of(module))

@@ -23,7 +23,6 @@ from sitemapreader._types.urls import (
     url_warnings,
 )
 from sitemapreader._walk.filters import _find_outside
-from tests.support.each_case import for_each
 from tests.support.strategies import characters
 
 DOCUMENT = "https://www.example.org/maps/sitemap.xml"
@@ -37,8 +36,8 @@ def is_in_scope(loc: str, sitemap: str) -> bool:
 # -- resolving
 
 
-@for_each(
-    "reference, expected",
+@pytest.mark.parametrize(
+    ("reference", "expected"),
     [
         *(
             (path, f"https://www.example.org/{path[1:]}")
@@ -86,8 +85,9 @@ RFC_AT_THE_ROOT = """
 """
 
 
-@for_each(
-    "base, examples", [("http://a/b/", RFC_EXAMPLES), ("http://a/", RFC_AT_THE_ROOT)]
+@pytest.mark.parametrize(
+    ("base", "examples"),
+    [("http://a/b/", RFC_EXAMPLES), ("http://a/", RFC_AT_THE_ROOT)],
 )
 def test_the_examples_of_the_rfc(base: str, examples: str) -> None:
     """References are resolved as in the examples of RFC 3986."""
@@ -114,7 +114,7 @@ UNFIT = (
 )
 
 
-@for_each("url", UNFIT, ids=lambda url: url[:40])
+@pytest.mark.parametrize("url", UNFIT, ids=lambda url: url[:40])
 def test_what_cannot_be_requested_has_no_parts(url: str) -> None:
     """A URL that the client would refuse gives None or "", and is its own key."""
     assert parse_url(url) is None
@@ -123,8 +123,8 @@ def test_what_cannot_be_requested_has_no_parts(url: str) -> None:
     assert url_key(url) == url
 
 
-@for_each(
-    "url, host, origin",
+@pytest.mark.parametrize(
+    ("url", "host", "origin"),
     [
         ("https://WWW.EXAMPLE.ORG:443/x", "www.example.org", "https://www.example.org"),
         (
@@ -153,8 +153,8 @@ def test_hosts_and_origins(url: str, host: str, origin: str) -> None:
 WWW = "https://www.example.org"
 
 
-@for_each(
-    "url, key",
+@pytest.mark.parametrize(
+    ("url", "key"),
     [
         ("https://WWW.Example.ORG/Path", "/Path"),
         (WWW, "/"),
@@ -170,8 +170,8 @@ def test_spellings_of_one_url_meet(url: str, key: str) -> None:
     assert url_key(url) == WWW + key
 
 
-@for_each(
-    "one, other",
+@pytest.mark.parametrize(
+    ("one", "other"),
     [
         *((f"{WWW}/x", f"{WWW}{path}") for path in ("/x/", "/X", ":8443/x")),
         *(
@@ -250,8 +250,8 @@ def test_the_scope_of_a_url_is_that_of_its_key(url: str) -> None:
 # -- hosts and sites
 
 
-@for_each(
-    "host, site",
+@pytest.mark.parametrize(
+    ("host", "site"),
     [
         *(
             (host, "example.org")
@@ -270,8 +270,8 @@ def test_the_site_of_a_host(host: str, site: str) -> None:
     assert site_of(host) == site
 
 
-@for_each(
-    "one, other, policies",
+@pytest.mark.parametrize(
+    ("one", "other", "policies"),
     [
         ("https://www.example.org/a", "https://www.example.org/b", "host site any"),
         ("https://www.example.org/", "http://WWW.EXAMPLE.ORG:8080/", "host site any"),
@@ -284,7 +284,7 @@ def test_the_site_of_a_host(host: str, site: str) -> None:
         ("https://bücher.de/", "https://xn--bcher-kva.de/", "host site any"),
     ],
 )
-@for_each("policy", ["host", "site", "any"])
+@pytest.mark.parametrize("policy", ["host", "site", "any"])
 def test_who_belongs_together(
     one: str, other: str, policies: str, policy: HostScope
 ) -> None:

@@ -32,7 +32,6 @@ from sitemapreader._types.issues import IssueCode
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.output import write_sites, write_sites_sync
 from tests.support.clock import DAY, SetClock
-from tests.support.each_case import for_each
 from tests.support.grouping import grouped
 from tests.support.timing import retried
 from tests.support.walking import Pages, fault, index, status, urlset
@@ -336,8 +335,8 @@ async def test_sites_are_strangers_unless_they_are_trusted() -> None:
     assert requests["http://127.0.0.1:10/"] > 0
 
 
-@for_each(
-    "sites, arguments, error",
+@pytest.mark.parametrize(
+    ("sites", "arguments", "error"),
     [
         ("https://one.example/", {}, TypeError),
         (b"x", {}, TypeError),

@@ -12,7 +12,6 @@ from sitemapreader._types.models import Alternate, News, UrlEntry
 from sitemapreader._types.rows import EntryColumns
 from sitemapreader.output.counts import OTHERS, CountBy, UrlCounts
 from tests.support.commands import run
-from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,8 +25,8 @@ def count(by: CountBy, *entries: UrlEntry) -> dict[str | None, int]:
     return {row.value: row.urls for row in counted.list_rows()}
 
 
-@for_each(
-    "loc, folder, extension",
+@pytest.mark.parametrize(
+    ("loc", "folder", "extension"),
     [
         ("a/b/c.HTML", "a/", ".html"),
         ("a/", "a/", None),

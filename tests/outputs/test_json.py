@@ -12,14 +12,13 @@ from sitemapreader import UrlEntry, read
 from sitemapreader.output import open_output
 from tests.support import package
 from tests.support.commands import run
-from tests.support.each_case import for_each
 
 SITE = str(package.ROOT / "testdata" / "site")
 FILE = f"{SITE}/sitemap-pages.xml"
 PAGE = "https://www.example.org/"
 
 
-@for_each(
+@pytest.mark.parametrize(
     "words",
     [
         [SITE, "--sample", "400"],
@@ -87,8 +86,8 @@ def test_the_output_of_the_library(tmp_path: Path) -> None:
     assert values == [{"loc": entry.loc} for entry in entries]
 
 
-@for_each(
-    "words, said",
+@pytest.mark.parametrize(
+    ("words", "said"),
     [
         (
             ["--json", "-o", "x.csv"],

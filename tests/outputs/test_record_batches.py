@@ -25,7 +25,6 @@ from sitemapreader._types.rows import (
 )
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.output import FORMATS, open_output
-from tests.support.each_case import for_each
 from tests.support.grouping import grouped
 from tests.support.strategies import characters
 
@@ -301,7 +300,7 @@ MOMENTS = [  # in the forms that sitemaps have
 ]
 
 
-@for_each("first", MOMENTS)
+@pytest.mark.parametrize("first", MOMENTS)
 def test_arrow_reads_dates_as_we_do(first: str) -> None:
     """By columns, dates are parsed by Arrow where it can: they equal those of the entries."""
     for second in ("", *MOMENTS):

@@ -17,7 +17,6 @@ from sitemapreader._columns import COLUMNS
 from sitemapreader.fetch import FolderFetcher, MemoryFetcher, StoredResponse
 from sitemapreader.tables import IncompleteWarning, read_batches, to_dataframe
 from tests.support import package
-from tests.support.each_case import for_each
 from tests.support.walking import ROBOTS, SITE, Pages, index, status, urlset
 
 if TYPE_CHECKING:
@@ -153,7 +152,7 @@ def test_events_of_a_reader_become_rows() -> None:
 BLOG = f"{SITE}blog/"
 
 
-@for_each("source", [SITE, SITEMAP, BLOG, ROBOTS, f"{SITE}gone/"])
+@pytest.mark.parametrize("source", [SITE, SITEMAP, BLOG, ROBOTS, f"{SITE}gone/"])
 def test_a_url_is_what_it_turns_out_to_be(source: str) -> None:
     """A site, a sitemap, a page, what is not there, and robots.txt all lead to the URLs."""
     page = StoredResponse(BLOG, b"<!doctype html><title>x</title>")
@@ -287,8 +286,8 @@ def test_nothing_is_a_table_without_rows() -> None:
         assert (len(frame), list(frame.columns)) == (0, NAMES)
 
 
-@for_each("kind", ["list", "iter", "pandas.Series", "pyarrow.array"])
-@for_each("function", FUNCTIONS.values())
+@pytest.mark.parametrize("kind", ["list", "iter", "pandas.Series", "pyarrow.array"])
+@pytest.mark.parametrize("function", FUNCTIONS.values())
 def test_several_sites(function: Callable[..., Any], kind: str, tmp_path: Path) -> None:
     """They are walked one after the other; the first column says which one a row is of."""
     make = pkgutil.resolve_name(kind if "." in kind else f"builtins.{kind}")
@@ -302,7 +301,7 @@ def test_several_sites(function: Callable[..., Any], kind: str, tmp_path: Path) 
     assert [*frame["loc"]] == [f"{SITE}a", f"{SITE}b"]
 
 
-@for_each("function", FUNCTIONS.values())
+@pytest.mark.parametrize("function", FUNCTIONS.values())
 def test_several_walks(function: Callable[..., Any]) -> None:
     """Walks with arguments of their own are sources as well."""
     sites = [f"https://{name}.example/" for name in "ab"]
@@ -354,8 +353,8 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
-@for_each("function", FUNCTIONS.values())
-@for_each("name", MISTAKES)
+@pytest.mark.parametrize("function", FUNCTIONS.values())
+@pytest.mark.parametrize("name", MISTAKES)
 def test_arguments_without_meaning_are_refused(
     name: str, function: Callable[..., Any]
 ) -> None:
@@ -365,7 +364,7 @@ def test_arguments_without_meaning_are_refused(
         function(make())
 
 
-@for_each("write", [str, Path, Path.as_uri])
+@pytest.mark.parametrize("write", [str, Path, Path.as_uri])
 def test_a_file_is_a_source(write: Callable[[Path], Any], tmp_path: Path) -> None:
     """Its path as text, as a Path or as a URL gives the rows of its URLs."""
     file = tmp_path / "a b.xml"

@@ -25,7 +25,6 @@ from sitemapreader.output.text import (
     neutralise_formulas,
 )
 from sitemapreader.records import Image, News, Video
-from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -217,22 +216,36 @@ URL = "https://site.example/"
 write = RowEncoder(COLUMNS, ",", "utf-8").write
 
 
-@for_each("hidden", ["=cmd", "+1", "-1+1", "@sum(a)", '"=1"', "'=1", " =1", "\uff1d1"])
-@for_each("field", ["loc", "title", "lastmod_text", "sitemap", "extras"])
-def test_no_part_of_a_cell_is_a_formula(field: str, hidden: str) -> None:
+def test_no_part_of_a_cell_is_a_formula(subtests: pytest.Subtests) -> None:
     """Separated at semicolons or at commas, no cell begins as a formula does."""
-    value = f"{URL}x;{hidden};{hidden}"
-    entry = UrlEntry(URL, sitemap=URL, extras=(Extra("n", "e", "y;=0"),))
-    setattr(entry, field, (Extra("n", "e", value),) if field == "extras" else value)
-    for delimiter in ";,":
-        (cells,) = csv.reader([write([entry])], delimiter=delimiter)
-        assert not any(
-            cell.strip(' "').startswith(("=", "+", "-", "@", "\uff1d"))
-            for cell in cells
-        )
+    for field in ["loc", "title", "lastmod_text", "sitemap", "extras"]:
+        for hidden in [
+            "=cmd",
+            "+1",
+            "-1+1",
+            "@sum(a)",
+            '"=1"',
+            "'=1",
+            " =1",
+            "\uff1d1",
+        ]:
+            with subtests.test(field=field, hidden=hidden):
+                value = f"{URL}x;{hidden};{hidden}"
+                entry = UrlEntry(URL, sitemap=URL, extras=(Extra("n", "e", "y;=0"),))
+                setattr(
+                    entry,
+                    field,
+                    (Extra("n", "e", value),) if field == "extras" else value,
+                )
+                for delimiter in ";,":
+                    (cells,) = csv.reader([write([entry])], delimiter=delimiter)
+                    assert not any(
+                        cell.strip(' "').startswith(("=", "+", "-", "@", "\uff1d"))
+                        for cell in cells
+                    )
 
 
-@for_each(
+@pytest.mark.parametrize(
     "title",
     [
         "\ufeff=cmd",
@@ -243,7 +256,7 @@ def test_no_part_of_a_cell_is_a_formula(field: str, hidden: str) -> None:
         '\ufeff"=1"',
     ],
 )
-@for_each("format", ["csv", "tsv"])
+@pytest.mark.parametrize("format", ["csv", "tsv"])
 def test_no_first_cell_is_a_formula(title: str, format: str, tmp_path: Path) -> None:  # noqa: A002 (as above)
     """Invisible characters hide no formula: of the first cell of a file a reader drops the mark."""
     path = tmp_path / f"urls.{format}"

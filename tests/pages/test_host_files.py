@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sitemapreader.pages.folder import HostHeaders, HostRedirects
-from tests.support.each_case import for_each
 
 RULES = """
 # comment
@@ -25,8 +26,8 @@ relative /x
 """
 
 
-@for_each(
-    "path, answer",
+@pytest.mark.parametrize(
+    ("path", "answer"),
     [
         ("/old", (301, "/new", False)),
         ("/old/", (301, "/new", False)),

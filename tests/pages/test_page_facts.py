@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import pytest
 
 from sitemapreader.pages.facts import PageFacts, read_page
-from tests.support.each_case import for_each
 from tests.support.timing import is_linear
 
 URL = "https://example.org/a/b"
@@ -21,8 +20,8 @@ def read_head(head: str, **headers: str) -> PageFacts:
     )
 
 
-@for_each(
-    "lines, found",
+@pytest.mark.parametrize(
+    ("lines", "found"),
     [
         (["noindex"], {"robots": {"noindex"}}),
         (
@@ -46,8 +45,8 @@ def test_lines_of_robots_tags(lines: list[str], found: dict[str, set[str]]) -> N
     assert read_page(b"", URL, {"X-Robots-Tag": "\n".join(lines)}).robots == found
 
 
-@for_each(
-    "head, bots, is_noindex",
+@pytest.mark.parametrize(
+    ("head", "bots", "is_noindex"),
     [
         ("<meta name=ROBOTS content='Follow, None'>", (), True),
         ("<meta name=googlebot content=noindex>", (), False),
@@ -124,8 +123,8 @@ def test_lines_of_what_findings_name() -> None:
     }
 
 
-@for_each(
-    "content, found",
+@pytest.mark.parametrize(
+    ("content", "found"),
     [
         ("5; URL='/x'", (5, "https://example.org/x")),
         ("3,/x", (3, "https://example.org/x")),
@@ -208,7 +207,7 @@ FLOODS: tuple[tuple[bytes, bytes, bytes], ...] = (
 )
 
 
-@for_each("before, unit, after", FLOODS)
+@pytest.mark.parametrize(("before", "unit", "after"), FLOODS)
 def test_time_is_linear(before: bytes, unit: bytes, after: bytes) -> None:
     """A flood, or one value of any length, takes time that grows with it, and raises nothing."""
     assert is_linear(

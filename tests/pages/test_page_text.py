@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sitemapreader.pages import read_page
-from tests.support.each_case import for_each
 
 URL = "https://example.org/a"
 CONTENT = (
@@ -49,7 +50,7 @@ def hash_page(content: str = CONTENT, before: str = "", after: str = "") -> str 
     return read_page(page.encode(), URL).text_hash
 
 
-@for_each("frame", FRAMES)
+@pytest.mark.parametrize("frame", FRAMES)
 def test_frames_move_no_hash(frame: str) -> None:
     """Scripts, tokens, and what frames a text, are not its text."""
     for value in ("1", "29"):
@@ -57,7 +58,7 @@ def test_frames_move_no_hash(frame: str) -> None:
         assert hash_page(before=noise) == hash_page(after=noise) == hash_page()
 
 
-@for_each("old, new", CHANGES)
+@pytest.mark.parametrize(("old", "new"), CHANGES)
 def test_changes_move_the_hash(old: str, new: str) -> None:
     """A word, a number, a date, a sentence more: each is seen."""
     changed = CONTENT.replace(old, new, 1)
@@ -65,8 +66,8 @@ def test_changes_move_the_hash(old: str, new: str) -> None:
     assert hash_page(changed) != hash_page()
 
 
-@for_each(
-    "one, other",
+@pytest.mark.parametrize(
+    ("one", "other"),
     [
         ("caf\u00e9", "cafe\u0301"),
         ("soft", "so\u00adft"),

@@ -12,7 +12,6 @@ import pytest
 
 from sitemapreader import SitemapReader, UrlEntry
 from sitemapreader._bytes.codings import decode_start, read_codings
-from tests.support.each_case import for_each
 from tests.support.reading import urlset
 from tests.support.serving import Answer, serve_site
 from tests.support.walking import index, read_site, urlset as list_urls
@@ -78,7 +77,7 @@ CODINGS: dict[str, tuple[tuple[str, ...], bytes, dict[str, int]]] = {
 }  # fmt: skip
 
 
-@for_each("name", CODINGS)
+@pytest.mark.parametrize("name", CODINGS)
 def test_every_coding_is_taken_off(name: str) -> None:
     """Every URL comes out, whatever the header says and however the body is cut."""
     codings, data, codes = CODINGS[name]
@@ -99,8 +98,8 @@ OTHERS = {
 }  # fmt: skip
 
 
-@for_each("name", OTHERS)
-@for_each("size", [1, 65_536])
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("size", [1, 65_536])
 def test_what_cannot_be_decoded_is_named(name: str, size: int) -> None:
     """No data is guessed at: an error says what it is, or what to ask for."""
     codings, data, code = OTHERS[name]
@@ -109,7 +108,9 @@ def test_what_cannot_be_decoded_is_named(name: str, size: int) -> None:
     assert codes.keys() - {"compression-nested"} == {code}
 
 
-@for_each("name", ["gzip", "gzip in gzip", "br", "br, br", "deflate", "members"])
+@pytest.mark.parametrize(
+    "name", ["gzip", "gzip in gzip", "br", "br, br", "deflate", "members"]
+)
 def test_a_truncated_body_gives_what_was_decoded(name: str) -> None:
     """At any cut the first URLs come, more the later the cut, and an Issue."""
     codings, data, _ = CODINGS[name]
@@ -148,7 +149,7 @@ def inflate_slowly(data: bytes, wbits: int) -> bytes:
     return bytes(out)
 
 
-@for_each("wbits", [31, 15])
+@pytest.mark.parametrize("wbits", [31, 15])
 def test_what_inflates_before_damage_is_read(wbits: int) -> None:
     """Any byte may be wrong: all records come out that the bytes before it hold."""
     sound = zlib.compress(SMALL, wbits=wbits)
@@ -159,8 +160,10 @@ def test_what_inflates_before_damage_is_read(wbits: int) -> None:
         assert len(before) < 3 or plain.startswith(before), place
 
 
-@for_each("packed, place", [(GZIP, -8), (GZIP, -1), (zlib.compress(XML), -1)])
-@for_each("size", [3, 65_536])
+@pytest.mark.parametrize(
+    ("packed", "place"), [(GZIP, -8), (GZIP, -1), (zlib.compress(XML), -1)]
+)
+@pytest.mark.parametrize("size", [3, 65_536])
 def test_a_wrong_checksum_is_an_error(packed: bytes, place: int, size: int) -> None:
     """Checksum or length may be wrong: the data is read, and nothing behind it."""
     data = bytearray(packed)
@@ -169,8 +172,8 @@ def test_a_wrong_checksum_is_an_error(packed: bytes, place: int, size: int) -> N
     assert found == (LOCS, {"compression-corrupt": 1})
 
 
-@for_each(
-    "behind, code",
+@pytest.mark.parametrize(
+    ("behind", "code"),
     [
         (SMALL, "compression-trailing-document"),
         (b" \r\n\xef\xbb\xbf" + SMALL, "compression-trailing-document"),
@@ -181,8 +184,10 @@ def test_a_wrong_checksum_is_an_error(packed: bytes, place: int, size: int) -> N
         (b"junk \x1f\x8b", "compression-trailing-bytes"),
     ],
 )
-@for_each("size", [7, 100_000])
-@for_each("codings, body", [((), GZIP), (("deflate",), zlib.compress(XML))])
+@pytest.mark.parametrize("size", [7, 100_000])
+@pytest.mark.parametrize(
+    ("codings", "body"), [((), GZIP), (("deflate",), zlib.compress(XML))]
+)
 def test_what_follows_the_data_is_judged(
     codings: tuple[str, ...], body: bytes, behind: bytes, code: str, size: int
 ) -> None:
@@ -190,8 +195,8 @@ def test_what_follows_the_data_is_judged(
     assert read_all(body + behind, codings, size) == (LOCS, {code: 1})
 
 
-@for_each(
-    "header, codings",
+@pytest.mark.parametrize(
+    ("header", "codings"),
     [
         ("br", ("br",)),
         (" x-gzip ,identity", ("gzip",)),

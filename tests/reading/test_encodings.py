@@ -5,11 +5,12 @@ from __future__ import annotations
 import encodings
 from typing import cast
 
+import pytest
+
 from sitemapreader._read import SitemapReader, read
 from sitemapreader._read.robots import parse_robots
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import UrlEntry
-from tests.support.each_case import for_each
 
 RUSSIAN = "https://example.org/путь"
 
@@ -22,8 +23,8 @@ def read_as(charset: str, codec: str) -> list[str]:
     return [event.loc for event in events if isinstance(event, UrlEntry)]
 
 
-@for_each(
-    "charset, codec",
+@pytest.mark.parametrize(
+    ("charset", "codec"),
     [
         *(("windows-1251", "cp1251"), ("CP1251", "cp1251"), (" cp1251 ", "cp1251")),
         *(("koi8-r", "koi8-r"), ("KOI8_R", "koi8-r"), ("iso-8859-5", "iso8859-5")),
@@ -38,7 +39,7 @@ def test_an_encoding_is_known_by_all_its_names(charset: str, codec: str) -> None
     assert read_as(charset, codec) == [RUSSIAN]
 
 
-@for_each(
+@pytest.mark.parametrize(
     "charset", ["rot13", "base64", "idna", "utf-7", "utf-32", "cp037", "iso-2022-kr"]
 )
 def test_what_is_no_encoding_of_text_is_refused(charset: str) -> None:
@@ -97,11 +98,11 @@ def test_only_a_page_is_believed_a_meta_element() -> None:
     ] * 3
 
 
-@for_each(
+@pytest.mark.parametrize(
     "head",
     ["", "<!-- <p> -->\n", "<?xml version='1.0'?><!DOCTYPE html>", "<title>a</title>"],
 )
-@for_each("name", ["windows-1251", "nobody-knows"])
+@pytest.mark.parametrize("name", ["windows-1251", "nobody-knows"])
 def test_the_meta_element_of_a_page_is_believed(head: str, name: str) -> None:
     """As HTML has it: in the first 1,024 bytes; of an unknown name nothing is made."""
     page = f"{head}<html><meta charset={name}><a href='https://example.org/путь'>a</a></html>"

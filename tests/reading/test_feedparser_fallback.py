@@ -22,7 +22,6 @@ from sitemapreader._types.issues import Issue, IssueCode
 from sitemapreader._types.models import Event
 from sitemapreader._types.options import Limits
 from sitemapreader.fetch import MemoryFetcher
-from tests.support.each_case import for_each
 from tests.support.walking import SITE, index
 
 if TYPE_CHECKING:
@@ -156,7 +155,9 @@ def test_no_other_program_is_started(
     assert processes.started == []
 
 
-@for_each("answer", [b"5", b"<item>", b"<rss><channel></channel></rss>", b"\xff", b""])
+@pytest.mark.parametrize(
+    "answer", [b"5", b"<item>", b"<rss><channel></channel></rss>", b"\xff", b""]
+)
 def test_an_answer_of_another_shape(answer: bytes) -> None:
     """Whatever the process writes, nothing is found, and nothing is raised."""
     reader, events = SitemapReader(SITE), list[Event]()

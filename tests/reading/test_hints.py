@@ -10,7 +10,6 @@ from hypothesis import given, strategies as st
 
 from sitemapreader._read.html import MAX_HINTS, find_hints
 from sitemapreader._types.models import SitemapEntry, Via
-from tests.support.each_case import for_each
 from tests.support.package import TESTS
 from tests.support.timing import is_linear
 
@@ -31,7 +30,7 @@ ONE = ["https://example.org/s.xml"]
 TABLES = tomllib.loads((TESTS / "cases" / "hints.toml").read_text("utf-8"))
 
 
-@for_each("row", TABLES["markup"])
+@pytest.mark.parametrize("row", TABLES["markup"])
 def test_links(row: dict[str, Any]) -> None:
     """A link element gives its sitemap, however it is written, unless it is only quoted."""
     assert found(row["markup"]) == row.get("urls", ONE)
@@ -84,7 +83,7 @@ def test_an_entry_says_where_it_is_from() -> None:
     assert (entry.loc, entry.via) == ("https://example.org/f", Via.HEADER)
 
 
-@for_each("row", TABLES["headers"])
+@pytest.mark.parametrize("row", TABLES["headers"])
 def test_link_header(row: dict[str, Any]) -> None:
     """A Link header gives the sitemaps it names, whatever else it has."""
     entries = find_hints(b"", PAGE, {"link": row["value"]}).values()
@@ -102,7 +101,7 @@ def test_there_is_an_end() -> None:
     assert len(found(markup)) == MAX_HINTS
 
 
-@for_each(
+@pytest.mark.parametrize(
     "piece",
     ["<link", "<link ", "<link a", '<link a="', "<link a='\"", "<!--", "<script>", "<link a=b ",
      "<link  a  ", "<base href=", "<link rel=sitemap href=&amp;&lt;x>", "<", "<meta charset"],

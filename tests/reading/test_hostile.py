@@ -18,7 +18,6 @@ from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import Format
 from sitemapreader._types.options import Limits
 from tests.support import floods, golden, package
-from tests.support.each_case import for_each
 from tests.support.reading import check_ways, issues, read, read_with, urlset
 from tests.support.timing import is_below, is_within
 
@@ -122,8 +121,8 @@ LIMITS = {
 """Limit -> its Issue, what stands in a record, and the number in three of them; 0 for all bytes."""
 
 
-@for_each("name", LIMITS)
-@for_each("odd", [b"", b"<x>&</x>", b"<!-- -->", b"<x a='<'/>"])
+@pytest.mark.parametrize("name", LIMITS)
+@pytest.mark.parametrize("odd", [b"", b"<x>&</x>", b"<!-- -->", b"<x a='<'/>"])
 def test_just_enough_is_enough(name: str, odd: bytes) -> None:
     """What has exactly the limit is whole, however it is read; with one less its Issue is there."""
     code, part, number = LIMITS[name]

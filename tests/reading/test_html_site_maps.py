@@ -13,7 +13,6 @@ from hypothesis import given, settings, strategies as st
 from sitemapreader import Issue, IssueCode, SitemapReader, UrlEntry, read
 from sitemapreader._types.urls import load_suffixes, resolve
 from tests.support import golden, strategies
-from tests.support.each_case import for_each
 from tests.support.reading import read_with
 from tests.support.timing import is_below
 
@@ -94,8 +93,8 @@ def test_the_laws_hold_for_damaged_pages(
     assert golden.read_pieces(data.draw(strategies.chunkings(body)), url) == whole
 
 
-@for_each("size", [48, 1_000])
-@for_each("document", PAGES, ids=golden.name_of)
+@pytest.mark.parametrize("size", [48, 1_000])
+@pytest.mark.parametrize("document", PAGES, ids=golden.name_of)
 def test_blocks_do_not_matter(document: Path, size: int) -> None:
     """A tag or line that lies across the border of blocks is read as one that does not."""
     data = document.read_bytes()
@@ -213,7 +212,7 @@ HOSTILE = {
 }
 
 
-@for_each("name", HOSTILE)
+@pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_documents(name: str) -> None:
     """No step over a hostile document takes long, and none grows with the document."""
     load_suffixes()

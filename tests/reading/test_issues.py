@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from sitemapreader._types.issues import (
     MAX_EXCERPT,
     IssueCode,
@@ -12,7 +14,6 @@ from sitemapreader._types.issues import (
     make_issue,
 )
 from tests.support import package
-from tests.support.each_case import for_each
 
 DETAILS = package.ROOT / "docs" / "issues.md"
 
@@ -47,8 +48,8 @@ def test_every_code_is_raised_somewhere() -> None:
     assert set(IssueCode.__members__) - named == set()
 
 
-@for_each(
-    "text, shown",
+@pytest.mark.parametrize(
+    ("text", "shown"),
     [
         ("plain", "plain"),
         ("日本語 é 😀", "日本語 é 😀"),

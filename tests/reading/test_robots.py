@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 import tracemalloc
-from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -12,7 +11,6 @@ from hypothesis import given, strategies as st
 from sitemapreader._read.robots import Robots, parse_robots
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import MAX_URL_CHARS, ROBOTS_MAX_BYTES
-from tests.support.each_case import for_each
 from tests.support.package import TESTS
 from tests.support.timing import is_below, is_within, least_seconds
 
@@ -36,15 +34,16 @@ ONE = ["https://example.org/s.xml"]
 ONE_LINE = b"Sitemap: https://example.org/s.xml\n"
 
 
-@for_each("row", TABLES["files"])
-def test_sitemap_lines(row: dict[str, Any]) -> None:
+def test_sitemap_lines(subtests: pytest.Subtests) -> None:
     """Each spelling of a Sitemap line gives the URL that its author means, once, or an Issue."""
-    assert listed(row["text"]) == row.get("urls", ONE)
-    assert codes(row["text"]) == row.get("issues", [])
+    for row in TABLES["files"]:
+        with subtests.test(row=row):
+            assert listed(row["text"]) == row.get("urls", ONE)
+            assert codes(row["text"]) == row.get("issues", [])
 
 
-@for_each(
-    "data, expected",
+@pytest.mark.parametrize(
+    ("data", "expected"),
     [
         (b"Sitemap: https://example.org/" + b"a" * 8_192, ["field-too-long"]),
         (b"\x1f\x8b\x08 gzip\nSitemap: /s", ["robots-not-text"]),
@@ -68,7 +67,7 @@ def test_an_issue_knows_its_line() -> None:
     ]
 
 
-@for_each("separator", ["\u2028", "\x0b", "\x1c", "\x85"])
+@pytest.mark.parametrize("separator", ["\u2028", "\x0b", "\x1c", "\x85"])
 def test_hostile_separators_end_no_line(separator: str) -> None:
     """A character that only Python takes for the end of a line smuggles in neither rule nor URL."""
     text = f"User-agent: *{separator}Disallow: /a\nDisallow: /b{separator}Sitemap: /evil.xml"
@@ -77,7 +76,7 @@ def test_hostile_separators_end_no_line(separator: str) -> None:
     assert robots.can_fetch("https://example.org/a", OURS)
 
 
-@for_each("row", TABLES["rules"])
+@pytest.mark.parametrize("row", TABLES["rules"])
 def test_rules(row: dict[str, str]) -> None:
     """The rules that apply are those of the groups for us, else of those for all."""
     text = row["text"]
@@ -141,7 +140,8 @@ HOSTILE = {
 }
 
 
-@for_each("name", HOSTILE, few=2)
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_cost_little(name: str) -> None:
     """A file of a quarter of the size that is read is parsed and asked in 15 MB and soon."""
 
@@ -192,7 +192,7 @@ def rules_of(text: str) -> Robots:
     return parse("\n".join(["User-agent: *", *lines]))
 
 
-@for_each("row", TABLES["precedence"])
+@pytest.mark.parametrize("row", TABLES["precedence"])
 def test_precedence(row: dict[str, str]) -> None:
     """The longest rule decides, Allow wins a tie, and only `*` and a final `$` are special."""
     robots = rules_of(row["rules"])
@@ -219,8 +219,8 @@ ASKED = ["us/1 (+https://us.example)", "GPTBot/1.0", "Mozilla/5.0 (compatible; b
 US = ("us", "US/2.0", "us*", "*us", "Us; it", "us (our robot)")
 
 
-@for_each(
-    "values, agents",
+@pytest.mark.parametrize(
+    ("values", "agents"),
     [
         (NOBODY, []),
         (EVERYBODY, ASKED),
@@ -260,8 +260,8 @@ SIGNALS = "User-agent: *\nContent-Signal: search=yes,ai-train=no\n"
 USAGE = "User-agent: *\nContent-Usage: train-ai=n\nContent-Usage: /pub train-ai=y\n"
 
 
-@for_each(
-    "text, forbidden",
+@pytest.mark.parametrize(
+    ("text", "forbidden"),
     [
         (f"{SIGNALS}\nUser-agent: GPTBot\nDisallow: /\n", ["GPTBot/1.0"]),
         (f"{USAGE}\nUser-agent: GPTBot\nUser-agent: bot\nDisallow: /\n", ASKED[1:]),
@@ -281,7 +281,7 @@ def test_lines_about_usage_lock_nobody_out(text: str, forbidden: list[str]) -> N
     ] == forbidden
 
 
-@for_each("field", ["Allow", "Crawl-delay", "Content-Usage"])
+@pytest.mark.parametrize("field", ["Allow", "Crawl-delay", "Content-Usage"])
 def test_a_line_that_is_too_long_ends_the_list_of_agents(field: str) -> None:
     """A line that is not read for its length still says where the list of agents ends."""
     robots = parse(
@@ -306,7 +306,7 @@ WORST = {
 
 
 @pytest.mark.slow
-@for_each("name", WORST)
+@pytest.mark.parametrize("name", WORST)
 def test_the_worst_rules_take_milliseconds(name: str) -> None:
     """Whatever the rules are, a URL is judged soon, or refused as too much work.
 
@@ -340,7 +340,7 @@ LONG = {
 
 
 @pytest.mark.slow
-@for_each("name", LONG)
+@pytest.mark.parametrize("name", LONG)
 def test_the_number_of_rules_hardly_matters(name: str) -> None:
     """With 24,000 rules a URL is judged as fast as with 60 of them, and as it has to be."""
     few, many = (

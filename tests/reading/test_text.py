@@ -13,7 +13,6 @@ from sitemapreader._read.text import split_line
 from sitemapreader._read.xml.batches import XmlReader
 from sitemapreader._read.xml.prolog import read_prolog
 from sitemapreader._types.options import Limits
-from tests.support.each_case import for_each
 from tests.support.reading import URLSET, read, read_by_tree
 from tests.support.timing import is_linear
 
@@ -81,8 +80,8 @@ def read_lines(pieces: list[bytes]) -> list[tuple[str, int | None]]:
     return lines_of(list(chain.from_iterable(steps)))
 
 
-@for_each("name", LINES)
-@for_each("end", ENDS)
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("end", ENDS)
 def test_lines_in_any_cutting(name: str, end: str, thorough: bool) -> None:
     """A document's events have the same lines for each end of a line, whole and in pieces."""
     text = "\n".join([*LINES[name], "</urlset>"])

@@ -18,7 +18,6 @@ from sitemapreader.distributed.planning import read_partition_hosts
 from sitemapreader.distributed.storage import Storage
 from sitemapreader.robots import parse_robots
 from tests.support.commands import run
-from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,8 +37,8 @@ def encode(text: str, encoding: str) -> bytes:
     return text.lstrip("\ufeff\u200b").encode(encoding)
 
 
-@for_each("name", TEXTS)
-@for_each("encoding", ENCODINGS)
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("encoding", ENCODINGS)
 def test_lines_are_read_in_any_pieces(name: str, encoding: str) -> None:
     """Invisible characters at the ends of lines are no part of them, wherever the text is cut."""
     data = encode(TEXTS[name].format(*URLS), encoding)
@@ -69,8 +68,8 @@ def test_an_endless_line_is_cut(size: int) -> None:
     assert lines == ["x" * 50, "next"]
 
 
-@for_each("name", TEXTS)
-@for_each("encoding", ENCODINGS)
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("encoding", ENCODINGS)
 def test_a_text_sitemap(name: str, encoding: str) -> None:
     """A text sitemap of joined files loses no URL."""
     events = [*read(encode(TEXTS[name].format(*URLS), encoding))]
@@ -86,7 +85,7 @@ def test_a_text_of_invisible_characters_alone() -> None:
         assert not any(isinstance(each, UrlEntry) for each in events)
 
 
-@for_each(
+@pytest.mark.parametrize(
     "text",
     [
         "\ufeffUser-agent: *\n\ufeffDisallow: /no\nSitemap: \u200bhttps://example.org/s.xml\u200b",
@@ -94,7 +93,7 @@ def test_a_text_of_invisible_characters_alone() -> None:
         "\u200bUser-agent:\u00a0*\nDisallow: \ufeff/no\u200b # why\n\u200eSitemap: /s.xml\ufeff",
     ],
 )
-@for_each("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_a_robots_txt(text: str, encoding: str) -> None:
     """A rule behind an invisible character is heeded, and a sitemap is found."""
     robots = parse_robots(text.encode(encoding), "https://example.org/robots.txt")

@@ -16,7 +16,6 @@ import pytest
 from aiohttp import web
 
 from tests.support import package
-from tests.support.each_case import for_each
 from tests.support.serving import listen
 from tests.support.walking import index, urlset
 
@@ -259,7 +258,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawled]:
 
 
 @pytest.mark.slow
-@for_each("name", EXPECTED)
+@pytest.mark.parametrize("name", EXPECTED)
 def test_a_spider_requests_and_counts_as_expected(
     crawled: dict[str, Crawled], name: str
 ) -> None:

@@ -43,7 +43,6 @@ from sitemapreader.distributed.runs import (
     status,
 )
 from sitemapreader.distributed.storage import OutputError, Storage
-from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from typing import Any
@@ -168,7 +167,7 @@ def test_the_end_of_a_run_removes_uncommitted_files(tmp_path: Path) -> None:
     }
 
 
-@for_each(
+@pytest.mark.parametrize(
     "changes",
     [
         {"token": "../../../../etc/p"},
@@ -267,8 +266,8 @@ PATH = f"{RUN}/run.json"
 DAMAGE = [b"", b"[]", b"\xff", b"[" * 99_999, b'{"a": ' + b"9" * 5_000 + b"}"]
 
 
-@for_each(
-    "path, content",
+@pytest.mark.parametrize(
+    ("path", "content"),
     [
         *((PATH, content) for content in DAMAGE),
         *((ROWS, content) for content in (b"", b"PAR1", b"PAR1" * 99, b"\xff" * 999)),
@@ -325,8 +324,8 @@ def test_a_partition_goes_on_where_the_run_before_ended(tmp_path: Path) -> None:
 # -- when a host is due again
 
 
-@for_each(
-    "status, reason, failures, retry_after, days",
+@pytest.mark.parametrize(
+    ("status", "reason", "failures", "retry_after", "days"),
     [
         ("complete", "", 0, None, None),
         ("complete", "", 0, 3 * DAY, 3),

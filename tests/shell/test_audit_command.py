@@ -11,7 +11,6 @@ import pytest
 
 from tests.support.auditing import HOST, page, urlset
 from tests.support.commands import run, serving
-from tests.support.each_case import for_each
 
 
 @pytest.fixture
@@ -270,7 +269,8 @@ MISTAKES: dict[tuple[str, ...], str] = {
 }
 
 
-@for_each("words", MISTAKES, ids=" ".join)
+@pytest.mark.cases(10)
+@pytest.mark.parametrize("words", MISTAKES, ids=" ".join)
 def test_mistakes_are_named(words: tuple[str, ...], folder: Path) -> None:
     """What cannot be meant ends with 2 before anything is read, and says what to write."""
     done = run("audit", str(folder), *words)

@@ -15,7 +15,6 @@ from sitemapreader._cli.options import FLAGS
 from sitemapreader._types.habits import advise_option
 from tests.support import package
 from tests.support.commands import run
-from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,30 +122,34 @@ def say(command: str, *words: str) -> str:
     return done.stderr.splitlines()[-1].partition("unknown option: ")[2]
 
 
-@for_each("typed, advice", OPTIONS.items())
-def test_options_typed_by_habit(typed: str, advice: str) -> None:
+def test_options_typed_by_habit(subtests: pytest.Subtests) -> None:
     """Each is answered with what to write here, or with the reason why there is none."""
-    for name in typed.split():
-        said = say("urls", name)
-        assert advice in said, (name, said)
-        assert "did you mean" not in said
-        assert re.search(r"; (there is none|write|it is)", said), (name, said)
+    for typed, advice in OPTIONS.items():
+        with subtests.test(typed=typed):
+            for name in typed.split():
+                said = say("urls", name)
+                assert advice in said, (name, said)
+                assert "did you mean" not in said
+                assert re.search(r"; (there is none|write|it is)", said), (name, said)
 
 
-@for_each("command, typed, advice", OTHERS)
+@pytest.mark.cases(7)
+@pytest.mark.parametrize(("command", "typed", "advice"), OTHERS)
 def test_advice_is_for_the_command(command: str, typed: str, advice: str) -> None:
     """No command is told to take an option that it has not."""
     assert advice in say(command, typed)
 
 
-@for_each("meant, typed", ERRORS.items())
+@pytest.mark.cases(17)
+@pytest.mark.parametrize(("meant", "typed"), ERRORS.items())
 def test_typing_errors(meant: str, typed: str) -> None:
     """The option that was meant is named."""
     for name in typed.split():
         assert f"did you mean {meant}?" in say("urls", name)
 
 
-@for_each("typed", NO_ADVICE.split())
+@pytest.mark.cases(6)
+@pytest.mark.parametrize("typed", NO_ADVICE.split())
 def test_no_advice_is_better_than_a_wrong_one(typed: str) -> None:
     """What nothing here is like gets no hint, nor does the opposite of an option."""
     assert say("urls", typed) == f"{typed}; see sitemapreader urls --help"
@@ -175,8 +178,9 @@ def test_no_command_is_told_an_option_that_it_has_not(command: str) -> None:
                 assert text in FLAGS[command], (name, said)
 
 
-@for_each(
-    "word, advice",
+@pytest.mark.cases(14)
+@pytest.mark.parametrize(
+    ("word", "advice"),
     {
         "check": "write sitemapreader audit",
         "validate": "write sitemapreader audit",
@@ -240,7 +244,8 @@ ARGUMENTS = {
 }
 
 
-@for_each("name, advice", ARGUMENTS.items())
+@pytest.mark.cases(28)
+@pytest.mark.parametrize(("name", "advice"), ARGUMENTS.items())
 def test_arguments_given_by_habit(name: str, advice: str) -> None:
     """Each function answers with what to write instead."""
     for function, call in FUNCTIONS.items():
@@ -261,8 +266,9 @@ def test_advice_is_for_the_function() -> None:
             FUNCTIONS[function](SITE, max_pages=1)
 
 
-@for_each(
-    "name, advice",
+@pytest.mark.cases(5)
+@pytest.mark.parametrize(
+    ("name", "advice"),
     {
         "parse": ": write read",
         "sitemap_tree_for_homepage": ": write walk",

@@ -17,7 +17,6 @@ from sitemapreader._cli.commands import COMMANDS, Command
 from sitemapreader.distributed import ScaleOptions, begin_run, finish, run_partition
 from tests.support import package
 from tests.support.commands import allow, run, serving, urlset, write_program
-from tests.support.each_case import for_each
 from tests.support.signatures import PEM
 
 if TYPE_CHECKING:
@@ -41,7 +40,8 @@ EXAMPLES = [
 ]
 
 
-@for_each("name", COMMANDS)
+@pytest.mark.cases(15)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_the_whole_help(name: str) -> None:
     """--help --all has each option of the command, and ends with lines that can be copied."""
     done = run(name, "--help", "--all")
@@ -57,7 +57,8 @@ def test_the_whole_help(name: str) -> None:
     )
 
 
-@for_each("name", ["", *COMMANDS])
+@pytest.mark.cases(16)
+@pytest.mark.parametrize("name", ["", *COMMANDS])
 def test_the_short_help_fits_a_terminal(name: str) -> None:
     """--help has 24 lines of 80 columns at most, none cut, and says how to see the rest."""
     done = run(*name.split(), "--help")
@@ -101,7 +102,8 @@ skip stop submit treat try use wait watch write
 """First words of what options do."""
 
 
-@for_each("name", COMMANDS)
+@pytest.mark.cases(15)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_each_option_says_what_it_does_with_its_argument(name: str) -> None:
     """The help of an option begins with a verb, and names an argument of one word."""
     for action in COMMANDS[name].make_parser().list_actions():

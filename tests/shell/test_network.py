@@ -18,7 +18,6 @@ from aiohttp import web
 from sitemapreader import FetchError, FetchOptions
 from sitemapreader.fetch import HttpFetcher
 from tests.support.commands import allow, run, running, serving, urlset
-from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -293,7 +292,7 @@ async def _open(url: str) -> None:
 
 
 @pytest.mark.usefixtures("no_proxies")
-@for_each("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
 def test_proxies_of_the_environment(name: str) -> None:
     """They are used where the option says so, and not for the names in NO_PROXY."""
     with (
@@ -314,7 +313,8 @@ def test_proxies_of_the_environment(name: str) -> None:
 
 
 @pytest.mark.usefixtures("no_proxies")
-@for_each(
+@pytest.mark.cases(5)
+@pytest.mark.parametrize(
     "value", ["socks5://127.0.0.1:9", "ftp://a.example", "http://", "a b", "http://a/b"]
 )
 def test_wrong_proxies(value: str) -> None:

@@ -15,7 +15,6 @@ from sitemapreader._cli import types
 from sitemapreader._cli.commands import COMMANDS
 from sitemapreader._cli.config import make_keywords
 from tests.support import package
-from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     import argparse
@@ -130,21 +129,24 @@ NEEDED = {
 """Command -> operands, and options, without which it is wrong usage."""
 
 
-@for_each("name, flag, long, action", CASES)
-def test_an_option_is_understood(
-    name: str, flag: str, long: str, action: argparse.Action
-) -> None:
+def test_an_option_is_understood(subtests: pytest.Subtests) -> None:
     """Each command gets the value of each of its options, written short or long."""
-    typed, expected = TYPED[action.type] if action.nargs != 0 else ("", action.const)
-    if action.choices:
-        typed, expected = list(action.choices)[-1:] * 2
-    # of an option that is given twice, the last one counts
-    words = [*NEEDED.get(name, "").split(), flag, *filter(None, [typed])]
-    parsed = (
-        COMMANDS[name].make_parser().parse([*words, *OPERANDS.get(name, "").split()])
-    )
-    value = getattr(parsed, action.dest)
-    assert value == ([expected] if isinstance(value, list) else expected), long
+    for name, flag, long, action in CASES:
+        with subtests.test(name=name):
+            typed, expected = (
+                TYPED[action.type] if action.nargs != 0 else ("", action.const)
+            )
+            if action.choices:
+                typed, expected = list(action.choices)[-1:] * 2
+            # of an option that is given twice, the last one counts
+            words = [*NEEDED.get(name, "").split(), flag, *filter(None, [typed])]
+            parsed = (
+                COMMANDS[name]
+                .make_parser()
+                .parse([*words, *OPERANDS.get(name, "").split()])
+            )
+            value = getattr(parsed, action.dest)
+            assert value == ([expected] if isinstance(value, list) else expected), long
 
 
 DEFAULTS: dict[str, Any] = {
@@ -155,7 +157,8 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-@for_each("words", CONFIGURED)
+@pytest.mark.cases(31)
+@pytest.mark.parametrize("words", CONFIGURED)
 def test_an_option_reaches_the_library(words: str) -> None:
     """What a command passes to walks and fetchers has the value, and is the default without it."""
     place, expected = CONFIGURED[words]

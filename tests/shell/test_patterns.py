@@ -9,7 +9,6 @@ import pytest
 from sitemapreader import walk_sync
 from sitemapreader.fetch import MemoryFetcher
 from tests.support.commands import run
-from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +53,8 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-@for_each("pattern, paths", MATCHES.items())
+@pytest.mark.cases(22)
+@pytest.mark.parametrize(("pattern", "paths"), MATCHES.items())
 def test_patterns(file: Path, pattern: str, paths: str) -> None:
     """Globs are for whole URLs or paths, expressions are searched for; nothing is said."""
     done = run("read", str(file), "--include", pattern)
@@ -74,10 +74,11 @@ def test_patterns_in_python() -> None:
         walk_sync(SITE, include="*/blog/(")
 
 
-@for_each(
+@pytest.mark.cases(8)
+@pytest.mark.parametrize(
     "pattern", ["^https://example.org/blog/*", "/(blog|news)/*", r"\/blog\/*", "/x?/*"]
 )
-@for_each("option", ["--include", "--exclude"])
+@pytest.mark.parametrize("option", ["--include", "--exclude"])
 def test_an_expression_that_ends_as_a_glob(
     file: Path, option: str, pattern: str
 ) -> None:
@@ -88,8 +89,9 @@ def test_an_expression_that_ends_as_a_glob(
     assert "expression" not in run("read", str(file), "-q", option, pattern).stderr
 
 
-@for_each(
-    "pattern, said",
+@pytest.mark.cases(5)
+@pytest.mark.parametrize(
+    ("pattern", "said"),
     {
         "*/blog/(": "'*/blog/(' is not a glob, which cannot have (: leave that out",
         "*.{pdf,jpg}": "is not a glob, which cannot have { }: leave that out, write several",
@@ -106,10 +108,11 @@ def test_what_is_no_pattern(file: Path, pattern: str, said: str) -> None:
         assert said in done.stderr
 
 
-@for_each(
+@pytest.mark.cases(12)
+@pytest.mark.parametrize(
     "command", ["read sitemap.xml -o", "tree . -o", "audit . -o", "audit . --hits"]
 )
-@for_each("name", ["out/", "folder", "folder/"])
+@pytest.mark.parametrize("name", ["out/", "folder", "folder/"])
 def test_an_output_that_is_a_folder(
     file: Path, monkeypatch: pytest.MonkeyPatch, command: str, name: str
 ) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from tests.support import package
 from tests.support.commands import run, serving, urlset
-from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,8 +84,9 @@ def test_what_a_command_requires_may_be_a_setting(folder: Path) -> None:
     assert run("--help").returncode == 0
 
 
-@for_each(
-    "line, said",
+@pytest.mark.cases(23)
+@pytest.mark.parametrize(
+    ("line", "said"),
     {
         "limitt = 3": "there is no setting 'limitt': did you mean limit?",
         "user_agent = 'x'": "did you mean user-agent?",
@@ -198,8 +198,9 @@ def test_the_settings_of_an_audit(folder: Path) -> None:
     assert second not in typed
 
 
-@for_each(
-    "line, said",
+@pytest.mark.cases(14)
+@pytest.mark.parametrize(
+    ("line", "said"),
     {
         "ingore = []": "did you mean ignore",
         "ignore = 1": "must be a text",

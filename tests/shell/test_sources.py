@@ -12,7 +12,6 @@ from sitemapreader._many.sources import check_task
 from sitemapreader.fetch import MemoryFetcher
 from tests.support import package
 from tests.support.commands import run, serving, urlset
-from tests.support.each_case import for_each
 from tests.support.serving import Site
 from tests.support.walking import index
 
@@ -103,8 +102,9 @@ def test_a_command_is_the_first_word(tmp_path: Path) -> None:
 # -- URLs
 
 
-@for_each(
-    "word, url",
+@pytest.mark.cases(9)
+@pytest.mark.parametrize(
+    ("word", "url"),
     [
         ("example.org", "https://example.org"),
         ("example.org:8080/sitemap.xml", "https://example.org:8080/sitemap.xml"),
@@ -122,8 +122,9 @@ def test_a_host_and_its_port(word: str, url: str) -> None:
     assert check_task(word).url == url
 
 
-@for_each(
-    "path, first",
+@pytest.mark.cases(8)
+@pytest.mark.parametrize(
+    ("path", "first"),
     [
         *((path, "/robots.txt") for path in ("", "/", "/robots.txt")),
         *(
@@ -187,8 +188,9 @@ ARCHIVE = {
 """A site whose folders have no page of their own."""
 
 
-@for_each("page", [b"<!doctype html><p>2026", 403, 404, 410])
-@for_each("path", ["/2026/", "/2026", "/2026/11/22/"])
+@pytest.mark.cases(12)
+@pytest.mark.parametrize("page", [b"<!doctype html><p>2026", 403, 404, 410])
+@pytest.mark.parametrize("path", ["/2026/", "/2026", "/2026/11/22/"])
 def test_a_folder_leads_to_the_site(page: object, path: str) -> None:
     """A path with any page or none gives what `walk` gives for it, in the shell and in a table."""
     with serving({**ARCHIVE, path: page}) as (url,):

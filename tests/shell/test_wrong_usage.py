@@ -14,7 +14,6 @@ import pytest
 from sitemapreader._cli.commands import COMMANDS
 from tests.support import package
 from tests.support.commands import run
-from tests.support.each_case import for_each
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -280,16 +279,21 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@for_each("line, said", WRONG)
-def test_what_to_write_instead(folder: Path, line: str, said: str) -> None:
+def test_what_to_write_instead(folder: Path, subtests: pytest.Subtests) -> None:
     """Exit code 2; the last line says it in words of the shell; nothing is touched or repeated."""
-    before = {path: path.lstat().st_mtime_ns for path in folder.rglob("*")}
-    done = run(*shlex.split(line), cwd=folder, input="", errors="surrogateescape")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr.splitlines()[-1]
-    assert "hidden" not in done.stderr
-    assert done.stderr.replace("\n", "").isprintable()
-    assert before == {path: path.lstat().st_mtime_ns for path in folder.rglob("*")}
+    for line, said in WRONG:
+        with subtests.test(line=line):
+            before = {path: path.lstat().st_mtime_ns for path in folder.rglob("*")}
+            done = run(
+                *shlex.split(line), cwd=folder, input="", errors="surrogateescape"
+            )
+            assert (done.returncode, done.stdout) == (2, "")
+            assert said in done.stderr.splitlines()[-1]
+            assert "hidden" not in done.stderr
+            assert done.stderr.replace("\n", "").isprintable()
+            assert before == {
+                path: path.lstat().st_mtime_ns for path in folder.rglob("*")
+            }
 
 
 def test_an_output_beside_the_folder(folder: Path) -> None:
@@ -309,8 +313,9 @@ def test_an_extra_that_is_missing(folder: Path) -> None:
     assert re.search(r"audit: error: audit needs duckdb; .*\[audit\]", done.stderr)
 
 
-@for_each("command", ["", *COMMANDS])
-@for_each("wrong", ["--no-such-option", "--format=nothing"])
+@pytest.mark.cases(32)
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+@pytest.mark.parametrize("wrong", ["--no-such-option", "--format=nothing"])
 def test_wrong_usage_takes_two_lines(command: str, wrong: str) -> None:
     """A line of usage, and one that says what is wrong, whatever the command."""
     done = run(*command.split(), wrong)

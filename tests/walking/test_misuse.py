@@ -24,7 +24,6 @@ from sitemapreader import (
 )
 from sitemapreader.fetch import HttpFetcher, MemoryFetcher
 from sitemapreader.tables import to_dataframe
-from tests.support.each_case import for_each
 from tests.support.walking import urlset
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def test_follow_is_no_coroutine(start: Callable[..., Any], follow: object) -> No
 
 
 @walks
-@for_each(
+@pytest.mark.parametrize(
     "given",
     [
         {"limits": 3},
@@ -192,7 +191,9 @@ def test_an_option_that_does_not_exist(
         make(**{argument: 3})
 
 
-@for_each("kind", [Limits, FetchOptions, Search, Follow, Sample, Changes])
+@pytest.mark.parametrize(
+    "kind", [Limits, FetchOptions, Search, Follow, Sample, Changes]
+)
 def test_a_class_of_options_shows_its_fields(kind: type) -> None:
     """The answer to wrong names hides no right one from `help`."""
     shown = inspect.signature(kind).parameters
@@ -274,8 +275,12 @@ class Session:
     def get(self, url: str) -> None: ...
 
 
-@for_each("start", [walk, walk_sync, discover_sync, lambda s, **a: many([s], **a)])
-@for_each("fetcher", [Session(), HttpFetcher, MemoryFetcher, {}, "https"])
+@pytest.mark.parametrize(
+    "start", [walk, walk_sync, discover_sync, lambda s, **a: many([s], **a)]
+)
+@pytest.mark.parametrize(
+    "fetcher", [Session(), HttpFetcher, MemoryFetcher, {}, "https"]
+)
 def test_what_is_no_fetcher(start: Callable[..., Any], fetcher: object) -> None:
     """A client of another library, or a class, is refused with how to make a fetcher of it."""
     with pytest.raises(
@@ -336,11 +341,11 @@ def test_patterns_are_no_functions(
         start(SITE, **{name: value})
 
 
-@for_each(
-    "kind, name",
+@pytest.mark.parametrize(
+    ("kind", "name"),
     [(Limits, "documents"), (Limits, "depth"), (FetchOptions, "concurrency")],
 )
-@for_each("value", [None, 0.5, 2.0, "3"])
+@pytest.mark.parametrize("value", [None, 0.5, 2.0, "3"])
 def test_counts_are_whole(kind: Callable[..., Any], name: str, value: object) -> None:
     """Half a request at once would wait for ever, and `None` is no limit."""
     with pytest.raises(

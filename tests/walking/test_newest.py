@@ -13,7 +13,6 @@ from sitemapreader._types.dates import latest_moment, parse_lastmod
 from sitemapreader._types.urls import url_key
 from sitemapreader.fetch import MemoryFetcher
 from tests.support.commands import run
-from tests.support.each_case import for_each
 from tests.support.grouping import grouped
 from tests.support.walking import index, status, urlset
 
@@ -144,8 +143,8 @@ async def test_what_has_no_rank() -> None:
     assert (found.undated, found.future, found.reason) == (1, 1, "future-lastmods")
 
 
-@for_each(
-    "text, last",
+@pytest.mark.parametrize(
+    ("text", "last"),
     [
         ("2026", "2027-01-01T11:59:59.999999Z"),
         ("2026-03", "2026-04-01T11:59:59.999999Z"),

@@ -14,13 +14,12 @@ from sitemapreader._types.options import (
 )
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.robots import parse_robots
-from tests.support.each_case import for_each
 from tests.support.walking import ROBOTS, SITE, index, read_site, urlset, walk_all
 
 BOT = "mybot/1.0"
 
 
-@for_each("kept", range(8))
+@pytest.mark.parametrize("kept", range(8))
 def test_a_disallow_that_is_too_long_still_forbids(kept: int) -> None:
     """Wherever a Disallow is cut, all that it would forbid stays forbidden, and it is said."""
     begin, end = "Disallow: /no/", "b%41cd$"

@@ -13,7 +13,6 @@ from sitemapreader import Walk, walk
 from sitemapreader._types.models import SitemapEntry, UrlEntry
 from sitemapreader._walk.walks import BUFFERED_EVENTS
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from tests.support.each_case import for_each
 from tests.support.grouping import grouped
 from tests.support.walking import ROBOTS, Pages, index, urlset
 
@@ -239,8 +238,8 @@ async def test_iterating_after_leaving() -> None:
         await entries.__aenter__()
 
 
-@for_each(
-    "arguments, error, words",
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
     [
         ({"sitemaps": ()}, ValueError, "no site was given"),
         ({"sitemaps": TOP}, TypeError, "write sitemaps=\\[url\\]"),
