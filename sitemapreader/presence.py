@@ -28,6 +28,7 @@ from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._types.outcomes import ALREADY_READ, Role, Status
 from sitemapreader._types.urls import host_of, origin_of, parse_url, url_key
 from sitemapreader._walk.filters import EntryFilter
+from sitemapreader._walk.memory import explain_no_status
 from sitemapreader._walk.selection import Selection
 from sitemapreader.changes import State
 from sitemapreader.fetch.http import HttpFetcher
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from sitemapreader._types.dates import When
     from sitemapreader._types.outcomes import Document
+    from sitemapreader._walk.memory import UnlistedUrl
     from sitemapreader._walk.report import Report
     from sitemapreader.fetch.client import Fetcher
 
@@ -755,7 +757,8 @@ def _recall(questions: list[_Question], state: State) -> None:
         for question in by_key.get(url_key(row.loc), ()):
             question.add(
                 CauseCode.UNLISTED,
-                f"unlisted since {row.since:%Y-%m-%d}; last listed by {show_url(row.document)}",
+                f"unlisted since {row.since:%Y-%m-%d}; last listed by {show_url(row.document)}"
+                f"{_describe_page(row)}",
                 sitemap=row.document,
             )
     for page in state.gone():
@@ -765,6 +768,16 @@ def _recall(questions: list[_Question], state: State) -> None:
                 f"gone: its page returned {page.http_status} on {page.asked_at:%Y-%m-%d}",
                 sitemap=page.document,
             )
+
+
+def _describe_page(row: UnlistedUrl) -> str:
+    """Return why the page of a URL has no status; "" if it has one, or was not requested."""
+    if row.no_status is None or row.asked_at is None:
+        return ""
+    why = explain_no_status(row.no_status)
+    return (
+        f"; no status of its page on {row.asked_at:%Y-%m-%d} ({row.no_status}): {why}"
+    )
 
 
 def iterate_explanation(explanation: Explanation) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
 import attrs
 
+from sitemapreader._types.issues import IssueCode
 from sitemapreader._walk.context import ResponseCache
 from sitemapreader._walk.download import PriorVersion
 
@@ -117,6 +118,19 @@ class Findings:
     missed: Mapping[int, int]
 
 
+DEAD_NEIGHBOR = "dead-neighbor"
+NO_NEIGHBOR = "no-neighbor"
+_NO_STATUS = {code.value: code.meaning for code in IssueCode} | {
+    DEAD_NEIGHBOR: "a listed page beside it returned 404 or 410, so its own proves nothing",
+    NO_NEIGHBOR: "no listed page beside it could be opened, so its own status proves nothing",
+}
+
+
+def explain_no_status(code: str) -> str:
+    """Return the meaning of a value of `UnlistedUrl.no_status`."""
+    return _NO_STATUS.get(code, code)
+
+
 @attrs.frozen
 class UnlistedUrl:
     """A URL that was delivered, and that no document lists any more.
@@ -129,8 +143,11 @@ class UnlistedUrl:
             more) or "deleted" (its record says so).
         site: the name of the site in the state: the same URL may be listed by another one.
         asked_at: when its page was to be asked last; `None` if that is still to come.
-        http_status: what it answered; `None` if it must not be asked, or nothing answered, or no
-            listed page near it did.
+        http_status: what it answered; `None` if `no_status` says why.
+        no_status: why there is an `asked_at` and no `http_status`: "dead-neighbor" (a listed page
+            beside it answers 404 or 410, so that its own answer would prove nothing),
+            "no-neighbor" (no listed page beside it lives), or the code of the Issue that kept it
+            from being requested or answered, such as "robots-disallowed"; else `None`.
         waits_for: for a URL that waits to be unlisted, the document that has to be read before;
             `None` for one that is unlisted.
     """
@@ -143,6 +160,7 @@ class UnlistedUrl:
     asked_at: datetime | None
     http_status: int | None
     waits_for: str | None = None
+    no_status: str | None = None
 
 
 @attrs.frozen

@@ -207,8 +207,8 @@ class State:
     def waiting(self, site: str | None = None) -> Iterator[UnlistedUrl]:
         """Yield the URLs that are missing and wait to be unlisted, with the reason of the wait."""
         sql = (
-            "SELECT loc, since, document, why, name, asked_at, status, site.id, begin_stamp, days"
-            " FROM page JOIN site ON site.id = page.site WHERE NOT is_unlisted"
+            "SELECT loc, since, document, why, name, asked_at, status, no_status, site.id,"
+            " begin_stamp, days FROM page JOIN site ON site.id = page.site WHERE NOT is_unlisted"
             " AND (:key IS NULL OR site.name IN (:key, :site)) ORDER BY site.name, loc"
         )
         values = {"key": None if site is None else url_key(site), "site": site}

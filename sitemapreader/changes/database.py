@@ -55,6 +55,14 @@ _DAMAGE = frozenset(
 
 
 _BULK = re.compile(r"CREATE TABLE (url|log) ")
+_ADDED = {
+    (
+        "control",
+        "asked_at",
+    ): "ALTER TABLE control ADD COLUMN asked_at REAL NOT NULL DEFAULT 0",
+    ("page", "no_status"): "ALTER TABLE page ADD COLUMN no_status TEXT",
+}
+"""Table and name of a column that a file of this version may lack -> statement that adds it."""
 _COLUMN = re.compile(
     r"^    (\w+) (INTEGER|REAL|TEXT|BLOB)( NOT NULL)?\b(?! PRIMARY)", re.MULTILINE
 )
@@ -310,9 +318,13 @@ def open_reader(path: Path) -> Iterator[Connection]:
         _refuse_foreign(path)
         opened = sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)
         with closing(opened) as connection:
-            connection.execute("PRAGMA query_only = ON")
             if not _check_file(connection, path):
                 raise StateError(path, "nothing was written to it yet")
+            for table, column in _find_lacking(connection):
+                connection.execute(
+                    f"CREATE TEMP VIEW {table} AS SELECT *, NULL AS {column} FROM main.{table}"
+                )
+            connection.execute("PRAGMA query_only = ON")
             yield connection
 
 
@@ -394,7 +406,8 @@ def _open_checked(path: Path) -> Connection:
         if not _check_file(connection, path):
             # before there is a log: the file itself says whose it is
             _create_tables(connection)
-        _add_columns(connection)
+        for column in _find_lacking(connection):
+            connection.execute(_ADDED[column])
         connection.create_function("inflate", 1, _inflate)
         # Once: SQLite prepares all statements anew when another one takes its place.
         connection.create_function("url_key", 1, url_key, deterministic=True)
@@ -468,13 +481,14 @@ def _create_tables(connection: Connection) -> None:
     )
 
 
-def _add_columns(connection: Connection) -> None:
-    """Add columns that a file of this format lacks because an earlier release made it."""
-    sql = "SELECT 1 FROM pragma_table_info('control') WHERE name = 'asked_at'"
-    if not connection.execute(sql).fetchone():
-        connection.execute(
-            "ALTER TABLE control ADD COLUMN asked_at REAL NOT NULL DEFAULT 0"
-        )
+def _find_lacking(connection: Connection) -> list[tuple[str, str]]:
+    """Return table and name of each column that came to this version after a file."""
+    names = "SELECT name FROM pragma_table_info(?)"
+    return [
+        (table, column)
+        for table, column in _ADDED
+        if (column,) not in connection.execute(names, (table,)).fetchall()
+    ]
 
 
 def _quarantine(path: Path) -> Path:

@@ -27,6 +27,7 @@ import attrs
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.outcomes import ABSENT_STATUSES
+from sitemapreader._walk.memory import DEAD_NEIGHBOR, NO_NEIGHBOR
 from sitemapreader.changes.law import find_patient
 
 if TYPE_CHECKING:
@@ -126,12 +127,7 @@ class PageChecker:
                 except FetchError:  # the time is over
                     await file.work(self._save_controls, run.name)
                     return
-                rows = [
-                    self._postpone(page)
-                    if statuses is None
-                    else self._judge(page, statuses[n])
-                    for n, page in enumerate(some)
-                ]
+                rows = list(map(self._judge, some, statuses))
                 await file.work(partial(self._save, rows), run.name)
                 yield
 
@@ -157,15 +153,19 @@ class PageChecker:
     def _note(
         self,
         page: _Page,
-        status: int | None,
+        answer: int | str,
         pause: float,
     ) -> dict[str, Any]:
         """Return the columns of a page after it was requested."""
         now = self._writer.now
+        # a page that is gone is told by the status that proved it
+        is_kept = page.is_gone and answer not in ABSENT_STATUSES and not _lives(answer)
         return {
             "site": self._writer.run.site,
             "key": page.key,
-            "status": status,
+            "is_kept": is_kept,
+            "status": answer if isinstance(answer, int) else None,
+            "no_status": answer if isinstance(answer, str) and not is_kept else None,
             "now": now,
             "tries": page.tries + 1,
             "dead_at": page.dead_at,
@@ -173,23 +173,24 @@ class PageChecker:
             "due": now + pause,
         }
 
-    def _postpone(self, page: _Page) -> dict[str, Any]:
-        """Return the columns of a page whose status was not proven."""
+    def _postpone(self, page: _Page, reason: str) -> dict[str, Any]:
+        """Return the columns of a page whose status would prove nothing."""
         patient = max(0, page.tries - _PATIENT_TRIES)
-        return self._note(
-            page, None, _DAY_OF_SECONDS / 2 * (1 << min(patient, _LAST_TRY + 1))
-        )
+        pause = _DAY_OF_SECONDS / 2 * (1 << min(patient, _LAST_TRY + 1))
+        return self._note(page, reason, pause)
 
-    def _judge(self, page: _Page, status: int | None) -> dict[str, Any]:
-        """Return the columns of a page after its answer; `None` if there was none."""
+    def _judge(self, page: _Page, answer: int | str) -> dict[str, Any]:
+        """Return the columns of a page after its status, or the reason why there is none."""
+        if answer in (DEAD_NEIGHBOR, NO_NEIGHBOR):
+            return self._postpone(page, str(answer))
         columns = self._note(
-            page, status, _DAY_OF_SECONDS * (1 << min(page.tries, _LAST_TRY))
+            page, answer, _DAY_OF_SECONDS * (1 << min(page.tries, _LAST_TRY))
         )
         now = columns["now"]
         least = self._least
-        if status in ABSENT_STATUSES and page.is_gone:
+        if answer in ABSENT_STATUSES and page.is_gone:
             return columns | {"due": None}
-        if status in ABSENT_STATUSES:
+        if answer in ABSENT_STATUSES:
             if page.dead_at is None:
                 since = now
             else:
@@ -199,29 +200,31 @@ class PageChecker:
             else:
                 columns |= {"due": since + least}
             return columns | {"dead_at": since}
-        if _lives(status):
+        if _lives(answer):
             return columns | {"dead_at": None, "is_gone": 0}
         return columns
 
     async def _request_batch(
         self, urls: Sequence[str], controls: dict[str, list[str]]
-    ) -> list[int | None] | None:
-        """Return the responses of pages; `None` if nothing proves that they are true."""
-        if living := await self._find_living(urls, controls):
-            statuses = await asyncio.gather(*map(self._request_page, urls))
-            if ABSENT_STATUSES.isdisjoint(statuses) or _lives(
-                await self._request_page(living[0])
-            ):
-                return statuses
-        return None
+    ) -> Sequence[int | str]:
+        """Return the status of each page, or the reason why there is none."""
+        living, reason = await self._find_living(urls, controls)
+        if living:
+            answers = await asyncio.gather(*map(self._request_page, urls))
+            if ABSENT_STATUSES.isdisjoint(answers):
+                return answers
+            control = await self._request_page(living[0])
+            if _lives(control):
+                return answers
+            reason = DEAD_NEIGHBOR if control in ABSENT_STATUSES else NO_NEIGHBOR
+        return [reason] * len(urls)
 
     async def _find_living(
         self, urls: Sequence[str], controls: dict[str, list[str]]
-    ) -> list[str]:
-        """Return living controls of the nearest place; none if one of them is dead."""
+    ) -> tuple[list[str], str]:
+        """Return living controls of the nearest place; without any, the reason."""
         for place in list_places(urls[0]):
             candidates = [url for url in controls.get(place, ()) if url not in urls]
-            may_have_more = len(candidates) == _CANDIDATES
             living: list[str] = []
             has_dead = False
             for url in candidates:
@@ -229,12 +232,12 @@ class PageChecker:
                 has_dead = has_dead or lives is False
                 living += [url] if lives else []
                 if len(living) == _ENOUGH_CONTROLS and not has_dead:
-                    return living
-            if living and not has_dead:
-                return living
-            if living or has_dead or may_have_more:
-                return []
-        return []
+                    return living, ""
+            if has_dead:
+                return [], DEAD_NEIGHBOR
+            if living or len(candidates) == _CANDIDATES:  # else it may have more
+                return living, NO_NEIGHBOR
+        return [], NO_NEIGHBOR
 
     async def _request_control(self, url: str) -> bool | None:
         """Return whether a listed page lives; `None` if that says nothing of its neighbours."""
@@ -255,8 +258,8 @@ class PageChecker:
             return None
         return False
 
-    async def _request_page(self, url: str) -> int | None:
-        """Return the status of a page; `None` if robots.txt forbids it, or without a response."""
+    async def _request_page(self, url: str) -> int | str:
+        """Return the status of a page, or the code of the error without one."""
         try:
             async with self._room:
                 request = self._pages.open(url, check_redirect=_refuse_redirect)
@@ -265,12 +268,13 @@ class PageChecker:
         except FetchError as error:
             if error.code is IssueCode.TOO_MANY_REDIRECTS or error.redirects:
                 return _REDIRECTED
-            return error.http_status
+            return error.http_status or str(error.code)
 
 
 _UPDATE_PAGE = (
-    "UPDATE page SET status = :status, asked_at = :now, tries = :tries, dead_at = :dead_at,"
-    " is_gone = :is_gone, due = :due WHERE site = :site AND key = :key"
+    "UPDATE page SET status = iif(:is_kept, status, :status), no_status = :no_status,"
+    " asked_at = :now, tries = :tries, dead_at = :dead_at, is_gone = :is_gone, due = :due"
+    " WHERE site = :site AND key = :key"
 )
 
 
@@ -279,8 +283,8 @@ def _slice(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (items[start : start + size] for start in range(0, len(items), size))
 
 
-def _lives(status: int | None) -> bool:
-    return status is not None and 200 <= status < 400
+def _lives(answer: int | str) -> bool:
+    return isinstance(answer, int) and 200 <= answer < 400
 
 
 async def _refuse_redirect(url: str) -> None:

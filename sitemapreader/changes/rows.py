@@ -119,13 +119,14 @@ def make_unlisted(
     site: str,
     asked_at: float | None,
     status: int | None,
+    no_status: str | None,
     *,
     waits_for: str | None = None,
 ) -> UnlistedUrl:
     """Return a value for a row of `page`."""
     asked = None if asked_at is None else as_moment(asked_at)
     return UnlistedUrl(
-        loc, as_moment(since), document, why, site, asked, status, waits_for
+        loc, as_moment(since), document, why, site, asked, status, waits_for, no_status
     )
 
 
@@ -145,7 +146,7 @@ _GONE = "loc, document, status, asked_at, since, name"
 REMOVALS: dict[RemovalKind, tuple[Callable[..., UnlistedUrl | GonePage], str, str]] = {
     "unlisted": (
         make_unlisted,
-        "loc, since, document, why, name, asked_at, status",
+        "loc, since, document, why, name, asked_at, status, no_status",
         "is_unlisted",
     ),
     "gone": (make_gone, _GONE, "is_gone"),

@@ -136,6 +136,7 @@ CREATE TABLE page (
     why TEXT NOT NULL,          -- missing, unnamed or deleted
     is_unlisted INTEGER NOT NULL DEFAULT 0,         -- 0 while it waits
     status INTEGER,             -- what the page answered last; NULL before, and for no answer
+    no_status TEXT,             -- why `asked_at` is set without an answer: see UnlistedUrl
     asked_at REAL,
     dead_at REAL,               -- since when it has answered 404 or 410
     due REAL,                   -- when to ask it again; NULL for never

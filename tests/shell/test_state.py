@@ -116,6 +116,26 @@ def test_what_is_unlisted_is_counted(site: Path) -> None:
     }
 
 
+def test_a_missing_url_whose_page_proves_nothing(site: Path) -> None:
+    """The listed page beside it is dead: `state` says that, for people and as a field."""
+    words = ["site", "--state", "site.db", "--changes", "--gone", "--format", "jsonl"]
+    run(site, *words)
+    publish(site, "2")
+    assert run(site, *words).lines == []
+    for kind in ("--unlisted", "--gone"):
+        told = run(site, "state", "site.db", kind)
+        assert (
+            "example.org/: no status of 1 missing URL (dead-neighbor): a " in told.said
+        )
+    (line,) = run(site, "state", "site.db", "--unlisted", "--format", "jsonl").lines
+    row = json.loads(line)
+    assert (row["loc"], row["no_status"]) == (
+        "https://example.org/1",
+        "dead-neighbor",
+    )
+    assert "http_status" not in row
+
+
 def test_what_is_lost_by_several(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -247,9 +247,16 @@ async def test_it_is_told_once_and_asked_again(
     assert [row.loc[-1] for row in state.unlisted()] == ["b", "c"]
 
 
-@pytest.mark.parametrize("answer", [status(404), status(503), status(401)])
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (status(404), "dead-neighbor"),
+        (status(503), "no-neighbor"),
+        (status(401), "no-neighbor"),
+    ],
+)
 async def test_a_control_page_decides(
-    db: Path, answer: Exception, monkeypatch: pytest.MonkeyPatch
+    db: Path, answer: Exception, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where no listed page lives, nothing is gone that day; a later one asks again."""
     clock, pages = SetClock(monkeypatch), {**names(MAP), MAP: lists("a")}
@@ -257,8 +264,26 @@ async def test_a_control_page_decides(
     assert (await spend({**pages, SITE + "a": answer}, at_once(db))).gone == []
     (waiting,) = State(db).unlisted()
     assert (waiting.asked_at is None, waiting.http_status) == (False, None)
+    assert waiting.no_status == reason
     clock.now += DAY
     assert (await spend({**pages, SITE + "a": b"A page"}, at_once(db))).gone == ["b"]
+    (told,) = State(db).unlisted()
+    assert (told.http_status, told.no_status) == (404, None)
+
+
+@pytest.mark.parametrize("answer", [status(404), status(503)])
+async def test_a_gone_page_keeps_its_status_where_a_later_one_proves_nothing(
+    db: Path, answer: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is requested once more three weeks later, beside a neighbour that is down."""
+    clock, pages = SetClock(monkeypatch), {**names(MAP), MAP: lists("a")}
+    live = {SITE + "a": b"A page"}
+    await spend({**pages, **live, MAP: lists("ab")}, at_once(db))
+    assert (await spend({**pages, **live}, at_once(db))).gone == ["b"]
+    clock.now += 22 * DAY
+    assert "a" in (await spend({**pages, SITE + "a": answer}, at_once(db))).asked
+    assert [page.http_status for page in State(db).gone()] == [404]
+    assert [row.no_status for row in State(db).unlisted()] == [None]
 
 
 async def test_robots_txt_forbids_asking(db: Path) -> None:
@@ -268,6 +293,7 @@ async def test_robots_txt_forbids_asking(db: Path) -> None:
     rules = names(MAP, rule="User-agent: *\nDisallow: /b")
     found = await spend({**live, **rules, MAP: lists("a")}, at_once(db))
     assert ("b" in found.asked, found.gone) == (False, [])
+    assert [row.no_status for row in State(db).unlisted()] == ["robots-disallowed"]
 
 
 @pytest.mark.parametrize("answer", [status(503), fault(IssueCode.TIMEOUT)])
@@ -397,7 +423,7 @@ async def test_every_field_of_what_a_state_tells(
         ),
     ]
     assert [attrs.astuple(each) for each in state.unlisted()] == [
-        (f"{SITE}c", now, ONE, "missing", SITE, now, 404, None)
+        (f"{SITE}c", now, ONE, "missing", SITE, now, 404, None, None)
     ]
     assert [attrs.astuple(each) for each in state.gone()] == [
         (f"{SITE}c", ONE, 404, now, now, SITE)

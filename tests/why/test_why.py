@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import date
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -267,6 +267,25 @@ async def test_a_state_says_since_when_a_url_is_unlisted(
     cause = causes_of(explanation)[CauseCode.UNLISTED]
     assert cause.sitemap == f"{site}map.xml"
     assert "unlisted since 20" in cause.message
+    assert "no status" not in cause.message
+
+
+async def test_a_state_says_why_the_page_of_an_unlisted_url_is_not_gone(
+    tmp_path: Path,
+) -> None:
+    """Its listed neighbour is 404 itself, so the page was not requested."""
+    state = State(tmp_path / "site.db", confirm_after=timedelta(0))
+    site = "https://a.example/"
+    for names in ("ab", "a"):
+        listed = urlset(*(site + name for name in names))
+        fetcher = MemoryFetcher({f"{site}sitemap.xml": listed})
+        async with walk(site, fetcher=fetcher, state=Changes(state)) as entries:
+            async for _ in entries:
+                pass
+            assert [page async for page in entries.gone()] == []
+    [explanation] = await why(f"{site}b", state=state, fetcher=fetcher, max_visits=0)
+    message = causes_of(explanation)[CauseCode.UNLISTED].message
+    assert "(dead-neighbor): a listed page beside it returned 404 or 410" in message
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from functools import partial
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
@@ -10,8 +11,9 @@ from sitemapreader._cli.console import Console, describe_waiting
 from sitemapreader._cli.parser import ALL_READ, PARTIAL, UsageError
 from sitemapreader._cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader._columns.json import to_json
-from sitemapreader._types.counts import inflect
+from sitemapreader._types.counts import count_units, inflect
 from sitemapreader._types.issues import excerpt
+from sitemapreader._walk.memory import explain_no_status
 from sitemapreader.changes import DocumentState, SiteState, State
 from sitemapreader.changes.rows import as_moment
 from sitemapreader.output.text import escape_urls
@@ -91,8 +93,12 @@ def format_plan(planned: Iterable[PlannedDocument], now: datetime) -> Iterator[s
 
 
 def print_waiting(state: State, console: Console) -> int:
-    """Name the sites with unconfirmed removals; return the exit code."""
+    """Name the sites with unconfirmed removals or unproven pages; return the exit code."""
     code = ALL_READ
+    unproven: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in chain(state.unlisted(), state.waiting()):
+        if row.no_status:
+            unproven[row.site][row.no_status] += 1
     for site in state.sites():
         name = excerpt(site.name, _MAX_NAME)
         if site.unlisted is None:
@@ -104,6 +110,11 @@ def print_waiting(state: State, console: Console) -> int:
             console.print_line(f"{name}: the last run {why}")
         elif site.waiting:
             console.print_line(f"{name}: {describe_waiting(site.waiting)}")
+        for reason, number in sorted(unproven[site.name].items()):
+            console.print_line(
+                f"{name}: no status of {count_units(number, 'missing URLs')} ({reason}): "
+                f"{explain_no_status(reason)}"
+            )
     return code
 
 
