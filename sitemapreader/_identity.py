@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import attrs
-from attrs.validators import ge, le
 from yarl import URL
 
 from sitemapreader._types.errors import name_extra
+from sitemapreader._types.fields import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -168,7 +168,7 @@ class Identity:
         default="string", kw_only=True, validator=_check_form
     )
     seconds: int = attrs.field(
-        default=60, kw_only=True, validator=[ge(1), le(_MAX_SECONDS)]
+        default=60, kw_only=True, validator=bounded(1, _MAX_SECONDS, "60")
     )
     keyid: str = attrs.field(init=False, eq=False)
     _key: Ed25519PrivateKey = attrs.field(init=False, eq=False, repr=False)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from sitemapreader._many.run import SiteWalk
     from sitemapreader._types.models import Change
+    from sitemapreader.fetch.http import HttpFetcher
 
 
 class Console:
@@ -270,6 +271,8 @@ class RunSummary:
     statuses: Counter[Status] = attrs.field(factory=Counter)
     sums: Counter[str] = attrs.field(factory=Counter)
     running: Collection[SiteWalk] = ()
+    fetcher: HttpFetcher | None = None
+    """The fetcher of an audit, whose walk is not in `running`."""
     _failed: int = 0
     _answered: bool = False
     _found: bool = False
@@ -363,6 +366,8 @@ class RunSummary:
         for site in self.running:
             if site.walk is not None:
                 hosts.update(site.walk.awaited_hosts)
+        if self.fetcher is not None:
+            hosts.update(self.fetcher.awaited_hosts)
         if not hosts:
             return []
         text = f"waiting for {excerpt(min(hosts))}"

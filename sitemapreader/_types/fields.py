@@ -1,8 +1,10 @@
-"""Classes of options that answer unknown keyword arguments with what to write instead."""
+"""Fields of options: wrong names and values are answered with what to write instead."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import wraps
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -76,3 +78,37 @@ def _advise_fields(
             hint = advise_argument(name, WALK_ARGUMENTS, settings)
             hint = hint.replace(" write", " in the call of walk, write", 1)
         raise TypeError(f"{kind.__name__} has no argument {name!r}:{hint or NO_HINT}")
+
+
+def bounded(
+    least: Any, most: Any, example: str
+) -> Callable[[object, attrs.Attribute[Any], object], None]:
+    """Make an attrs validator for a number or a timedelta between two bounds.
+
+    Raises TypeError for another type, and ValueError beyond the bounds; `None` passes where it is
+    the default.
+    """
+    kinds = {int: Integral, float: Real, timedelta: timedelta}
+    nouns = {int: "a whole number", float: "a number", timedelta: "a timedelta"}
+    kind = type(least)
+    bounds = f"{least} to {most}"
+    if kind is timedelta:
+        bounds = f"{least.days} to {most.days} days"
+
+    def check(
+        _: object,
+        field: attrs.Attribute[Any],
+        value: Any,
+    ) -> None:
+        if value is None and field.default is None:
+            return
+        said = (
+            f"`{field.name}` must be {nouns[kind]} from {bounds}, got {value!r}: "
+            f"write {field.name}={example}"
+        )
+        if not isinstance(value, kinds[kind]) or isinstance(value, bool):
+            raise TypeError(said)
+        if not least <= value <= most:
+            raise ValueError(said)
+
+    return check

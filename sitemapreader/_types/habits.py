@@ -213,6 +213,11 @@ def advise_argument(
     """
     if name in settings:
         return f" write {settings[name]}"
+    for habit in _find_habits("argument", name):
+        for text in habit.write:
+            argument, _, value = text.partition("=")
+            if argument in settings:
+                return f" write {settings[argument].replace('...', value)}"
 
     def fits(text: str) -> bool:
         keyword = _KEYWORD.match(text)

@@ -162,7 +162,7 @@ class IssueCode(StrEnum):
     CYCLE = ("cycle", INFO, "a sitemap lists a sitemap that was already read", "list each sitemap once")
     REDIRECTS_UP = ("redirects-up", ERROR, "a sitemap redirects to its own index, to robots.txt or to the start page", "restore the sitemap, or remove it from its index")
     NESTED_INDEX = ("nested-index", WARNING, "an index lists another index, which the protocol does not allow", "list only urlsets")
-    CROSS_HOST_CHILD = ("cross-host-child", WARNING, "a child sitemap is on another site; it was not fetched", "name it in that site's robots.txt. To fetch it all the same, pass `Follow(hosts=\"any\")`")
+    CROSS_HOST_CHILD = ("cross-host-child", WARNING, "a child sitemap is on another site; it was not fetched", "name it in that site's robots.txt. To fetch it all the same, pass `Follow(hosts=\"any\")`. If you read a copy of that site, use `FetchOptions.map_hosts`")
     HOST_NOT_PUBLIC = ("host-not-public", ERROR, "a listed address is on a host that is not public, such as localhost or `undefined`; it was not fetched", "publish the address of production. To read this one, pass its URL with `sitemaps=`")
     FEED_HAS_MORE = ("feed-has-more", WARNING, "a feed has a next page, which was not followed or is not a URL", "pass the URL of the next page with `sitemaps=`")
     OUT_OF_SCOPE = ("out-of-scope", INFO, "entries lie outside the host or folder of their sitemap", "publish them in a sitemap of their own host")

@@ -57,6 +57,8 @@ _OF_SITEMAPS = ("sitemaps", "indexes")
 """Units that stand for the URLs in them."""
 _MAY_BE_EXCUSED = (IssueCode.HTTP_STATUS, IssueCode.ROBOTS_UNREACHABLE)
 """Issues that may come from a site that refuses us, or from the network: no fault of the site."""
+_BROKEN_LINE = "robots-sitemap-broken"
+"""Rule about missing sitemaps of robots.txt, which Issues then need not repeat."""
 _NO_ROBOTS_FILE = "the folder has no robots.txt"
 _ALIKE = 0.9
 """More than this share of hits at pages that another rule hits is one fault seen twice."""
@@ -210,6 +212,11 @@ class RuleRunner:
             self._leave_out(rule, reason)
         return bool(reason)
 
+    def _judges(self, code: str) -> bool:
+        """Return whether a rule is chosen, and all that it needs is there."""
+        rule = self._plan.chosen.get(code)
+        return rule is not None and self._missing.keys().isdisjoint(rule.needs)
+
     def _place_issues(self, most: int) -> None:
         """Place the Issues of the walk, as if each code were a rule."""
         ask = self._database.ask
@@ -223,15 +230,26 @@ class RuleRunner:
             self._leave_out(
                 chosen[absent], "the site refused the search, or did not respond"
             )
-        excusable = [*map(str, _MAY_BE_EXCUSED)]
-        ask(_QUERIES["place_issues"], codes=codes, excusable=excusable, most=most)
+        is_told = self._judges(_BROKEN_LINE)
+        if is_told and absent in codes and ask("FROM broken_line LIMIT 1"):
+            codes.remove(absent)
+            self._leave_out(
+                chosen[absent], "robots.txt names a sitemap that cannot be read"
+            )
+        passed = {
+            "codes": codes,
+            "excusable": [*map(str, _MAY_BE_EXCUSED)],
+            "is_told": is_told,
+            "most": most,
+        }
+        ask(_QUERIES["place_issues"], **passed)
         for (code,) in ask("SELECT DISTINCT code FROM place"):
             self._database.define_rule(code, _QUERIES["view_issue"].format(code))
 
     def _sort_out(self) -> None:
         """Record the rules without a hit: they have passed, if they had any input."""
         ask = self._database.ask
-        (has_sitemaps,) = ask(_QUERIES["has_sitemaps"])[0]
+        ((nothing,),) = ask(_QUERIES["nothing_read"])
         known = {code for (code,) in ask("SELECT DISTINCT code FROM place")}
         known |= {each.rule.code for each in self.not_run}
         for code, rule in self._plan.chosen.items():
@@ -241,10 +259,10 @@ class RuleRunner:
                 or self._lacks_input(rule, self._missing)
             ):
                 continue
-            if has_sitemaps:
-                self.passed.append(rule)
+            if nothing:
+                self._leave_out(rule, f"no {nothing} was read")
             else:
-                self._leave_out(rule, "no sitemap was read")
+                self.passed.append(rule)
 
     def find(self) -> list[Finding]:
         """Return the findings, the gravest first; the ones that it causes follow each."""

@@ -388,18 +388,25 @@ class SiteVisits:
         return ""
 
     def _find_fitting(self, folder: FolderFetcher, urls: list[str]) -> str:
-        """Return the URL of a folder on the host of most listed URLs, or of named sitemaps.
+        """Return the URL of a folder on the host of most listed URLs, or else of named sitemaps.
 
         "" if the folder has the host that the sitemaps have.
         """
         base = origin_of(folder.base_url)
-        robots = self._database.robots.get(base)
-        named = [each.loc for each in robots.sitemaps] if robots and not urls else urls
+        named = urls or self._list_named(base)
         origins = Counter(map(origin_of, named))
         if not origins or base in origins:
             return ""
         ((origin, _),) = origins.most_common(1)
         return PageFolder(folder.folder, origin).find_base_url()
+
+    def _list_named(self, base: str) -> list[str]:
+        """Return the sitemaps that the indexes of a folder name, or its robots.txt."""
+        robots = self._database.robots.get(base)
+        children = self._database.ask(_PAGE_QUERIES["list_children"])
+        return [loc for (loc,) in children] or [
+            each.loc for each in (robots.sitemaps if robots else ())
+        ]
 
     def _is_refused(self, url: str) -> bool:
         """Return whether robots.txt disallows a page, which then need not be listed."""

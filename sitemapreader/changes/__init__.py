@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from sitemapreader._types.errors import StateError
+from sitemapreader._types.fields import bounded
+from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.memory import GonePage, UnlistedUrl
 from sitemapreader.changes.database import open_reader
@@ -55,10 +57,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-_LENGTH_QUERY = [
-    attrs.validators.ge(timedelta(0)),
-    attrs.validators.le(timedelta(days=36_525)),
-]
+_length = bounded(timedelta(0), timedelta(days=36_525), "timedelta(days=1)")
 _ROWS_OF_PAGE = 1_000
 
 
@@ -149,16 +148,16 @@ class State:
 
     path: Path = attrs.field(converter=Path)
     revalidate_after: timedelta = attrs.field(
-        default=timedelta(days=7), kw_only=True, validator=_LENGTH_QUERY
+        default=timedelta(days=7), kw_only=True, validator=_length
     )
     distrust_after: timedelta = attrs.field(
-        default=timedelta(days=30), kw_only=True, validator=_LENGTH_QUERY
+        default=timedelta(days=30), kw_only=True, validator=_length
     )
     verify_after: timedelta = attrs.field(
-        default=timedelta(days=7), kw_only=True, validator=_LENGTH_QUERY
+        default=timedelta(days=7), kw_only=True, validator=_length
     )
     confirm_after: timedelta = attrs.field(
-        default=timedelta(hours=23), kw_only=True, validator=_LENGTH_QUERY
+        default=timedelta(hours=23), kw_only=True, validator=_length
     )
     clock: Callable[[], float] = attrs.field(default=read_clock, kw_only=True)
 
@@ -270,3 +269,11 @@ class State:
             cursor = connection.execute(sql, values)
             while rows := cursor.fetchmany(_ROWS_OF_PAGE):
                 yield from [make(*row) for row in rows]
+
+
+_OF_WALKS = {
+    name: f"walk(site, state=state, {name}=...)"
+    for name in ("options", "limits", "changes")
+}
+"""Arguments of a walk, which are none of its memory."""
+State.__init__ = answer_keywords(_OF_WALKS)(State.__init__)  # type: ignore[method-assign]

@@ -10,7 +10,8 @@ import attrs
 
 from sitemapreader._event_loop import repeat_in_thread
 from sitemapreader._types.errors import name_extra
-from sitemapreader.distributed.options import ScaleOptions
+from sitemapreader._types.instead import answer_keywords
+from sitemapreader.distributed.options import RUN_ARGUMENTS, ScaleOptions
 from sitemapreader.distributed.partition import PARTITIONS_AT_ONCE, run_partition
 from sitemapreader.distributed.planning import ScaleRun, begin_run
 from sitemapreader.distributed.runs import (
@@ -38,6 +39,7 @@ _SETTINGS = {
 }
 
 
+@answer_keywords(RUN_ARGUMENTS)
 def run(
     hosts: str | Path | Iterable[str] | None,
     output: str,

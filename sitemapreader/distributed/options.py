@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
-from attrs.validators import ge, le, optional
 
+from sitemapreader._types.fields import NESTED_ARGUMENTS, bounded
+from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader.fetch import Identity
 
@@ -19,6 +20,11 @@ def _check_fetch(
     field: attrs.Attribute[FetchOptions],
     value: FetchOptions,
 ) -> None:
+    if not isinstance(value, FetchOptions):
+        raise TypeError(
+            f"{field.name} must be of type FetchOptions, got {value!r}: "
+            f"write {field.name}=FetchOptions(...)"
+        )
     has_password = value.proxy is not None and "@" in value.proxy
     if value.headers or has_password:
         raise ValueError(
@@ -28,7 +34,35 @@ def _check_fetch(
         )
 
 
-_MAX_PATIENCE_SECONDS = 366 * 24 * 3600
+def _check_limits(
+    _: object,
+    field: attrs.Attribute[Limits],
+    value: object,
+) -> None:
+    if not isinstance(value, Limits):
+        raise TypeError(
+            f"{field.name} must be of type Limits, got {value!r}: "
+            f"write {field.name}=Limits(...)"
+        )
+
+
+_LONGEST_SECONDS = 366 * 24 * 3600
+_LARGEST = 2**63 - 1
+
+
+SCALE_ARGUMENTS = {
+    "options": "fetch=...",
+    "limits": "limits=...",
+    **{
+        name: written.replace("options=", "fetch=", 1)
+        for name, written in NESTED_ARGUMENTS.items()
+        if written.startswith(("options=FetchOptions(", "limits=Limits("))
+    },
+    "headers": "fetch=FetchOptions(user_agent=...), because other headers would go to strangers",
+    "max_urls": "site_urls=...",
+    "max_time": "site_seconds=...",
+}
+"""Arguments of a walk, and their fields -> how they are written in `ScaleOptions`."""
 
 
 @attrs.frozen(kw_only=True)
@@ -49,16 +83,22 @@ class ScaleOptions:
         limits: how much of one host is read.
     """
 
-    hosts_at_once: int = attrs.field(default=64, validator=[ge(1), le(1_024)])
-    site_seconds: float = attrs.field(default=900.0, validator=ge(1))
-    site_urls: int = attrs.field(default=10_000_000, validator=ge(1))
-    revisit: int | None = attrs.field(default=None, validator=optional(ge(1)))
-    gone: int = attrs.field(default=0, validator=ge(0))
+    hosts_at_once: int = attrs.field(default=64, validator=bounded(1, 1_024, "64"))
+    site_seconds: float = attrs.field(
+        default=900.0, validator=bounded(1.0, _LONGEST_SECONDS, "900")
+    )
+    site_urls: int = attrs.field(
+        default=10_000_000, validator=bounded(1, _LARGEST, "1_000_000")
+    )
+    revisit: int | None = attrs.field(
+        default=None, validator=bounded(1, _LARGEST, "10_000")
+    )
+    gone: int = attrs.field(default=0, validator=bounded(0, _LARGEST, "100"))
     confirm_seconds: float = attrs.field(
-        default=82_800.0, validator=[ge(0), le(_MAX_PATIENCE_SECONDS)]
+        default=82_800.0, validator=bounded(0.0, _LONGEST_SECONDS, "82_800")
     )
     fetch: FetchOptions = attrs.field(factory=FetchOptions, validator=_check_fetch)
-    limits: Limits = attrs.field(factory=Limits)
+    limits: Limits = attrs.field(factory=Limits, validator=_check_limits)
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields that differ from the defaults, as JSON for `from_json`.
@@ -81,3 +121,14 @@ class ScaleOptions:
             fetch["identity"] = Identity(**identity)
         limits = Limits(**content["limits"])
         return cls(**content | {"fetch": FetchOptions(**fetch), "limits": limits})
+
+
+ScaleOptions.__init__ = answer_keywords(SCALE_ARGUMENTS)(ScaleOptions.__init__)  # type: ignore[method-assign]
+RUN_ARGUMENTS = {
+    name: f"options=ScaleOptions({written})"
+    for name, written in {
+        **SCALE_ARGUMENTS,
+        **{name: f"{name}=..." for name in attrs.fields_dict(ScaleOptions)},
+    }.items()
+}
+"""The same, and the fields of `ScaleOptions` -> how they are written for a run."""

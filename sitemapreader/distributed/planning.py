@@ -20,9 +20,10 @@ import fsspec
 from sitemapreader import SiteTask
 from sitemapreader._bytes.lines import iterate_lines
 from sitemapreader._types.counts import count_units
+from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.options import MAX_URL_CHARS
 from sitemapreader._types.urls import has_web_scheme, host_of, site_of, trim, url_key
-from sitemapreader.distributed.options import ScaleOptions
+from sitemapreader.distributed.options import RUN_ARGUMENTS, ScaleOptions
 from sitemapreader.distributed.storage import RUN, SUCCESS, OutputError, Storage
 
 if TYPE_CHECKING:
@@ -218,6 +219,7 @@ class ScaleRun:
         return None
 
 
+@answer_keywords(RUN_ARGUMENTS)
 def begin_run(
     output: str,
     hosts: str | Path | Iterable[str] | None = None,

@@ -227,9 +227,14 @@ class Host:
             not slot.is_lent or slot.requester is requester for slot in self._slots
         )
 
+    @property
+    def is_busy(self) -> bool:
+        """True if a request is under way, or waits."""
+        return bool(self._slots or self._queue)
+
     def is_worth_keeping(self, now: float) -> bool:
         """Return whether there are requests, or a rate below the default."""
-        if self._slots or self._queue:
+        if self.is_busy:
             return True
         if self.steps or self.delay > self.min_delay:
             return self.not_before > now - REMEMBERED_SECONDS
@@ -256,6 +261,10 @@ class HostThrottle(dict[str, Host]):
             self._next_eviction = max(MAX_IDLE_HOSTS, 2 * len(self))
         self[name] = Host(name, self._per_host, self._delay)
         return self[name]
+
+    def list_busy(self) -> list[str]:
+        """Return the names of the hosts with a request that is under way or waits, sorted."""
+        return sorted(name for name, host in self.items() if host.is_busy)
 
 
 # -- hosts that refuse or are down

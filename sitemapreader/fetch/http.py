@@ -143,6 +143,11 @@ class HttpFetcher(MakesClients):
         """The User-Agent header that is sent to origins that you name."""
         return make_headers(self.options, {}, same_origin=True)["User-Agent"]
 
+    @property
+    def awaited_hosts(self) -> list[str]:
+        """The hosts with a request that is under way or waits, for progress bars."""
+        return self.hosts.list_busy()
+
     def client(self, hosts: HostMap | HostPairs = ()) -> WalkClient:
         """Return the client of one walk, with the mapped hosts of the fetcher or with others."""
         if isinstance(hosts, HostMap):

@@ -201,6 +201,45 @@ def test_a_folder_without_sitemaps_has_one_finding(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1].endswith(" not run")
 
 
+DOCS = "https://docs.example"
+
+
+def write_build(folder: Path, **files: str) -> None:
+    """Write a page, and other files of a build: a name in it ends with an underscore and a type."""
+    (folder / "index.html").write_text("<title>Start</title><h1>Start</h1>")
+    for name, text in files.items():
+        stem, _, suffix = name.rpartition("_")
+        (folder / f"{stem}.{suffix}").write_text(text)
+
+
+def test_a_sitemap_that_a_build_lacks_is_one_finding(tmp_path: Path) -> None:
+    """No browser is advised, and no line that robots.txt has."""
+    write_build(tmp_path, robots_txt=f"Sitemap: {DOCS}/sitemap.xml\n")
+    done = run("audit", ".", cwd=str(tmp_path))
+    assert done.returncode == 5
+    assert done.stdout.count("error: ") == 1
+    assert f"- {DOCS}/sitemap.xml (the folder has no such file)" in done.stdout
+    assert "Open the address in a browser" not in done.stdout
+    assert "Add the line" not in done.stdout
+    alone = run("audit", ".", "--select", "no-sitemap", cwd=str(tmp_path))
+    assert "error: No sitemap was found [no-sitemap]" in alone.stdout
+
+
+def test_no_rule_has_passed_where_no_url_was_read(tmp_path: Path) -> None:
+    """An index of another host's sitemaps says that the base URL is wrong."""
+    other = "https://other.example"
+    child = f"<sitemap><loc>{other}/1.xml</loc></sitemap>"
+    write_build(tmp_path, sitemap_xml=f"<sitemapindex>{child}</sitemapindex>")
+    done = run("audit", ".", "--base-url", DOCS, cwd=str(tmp_path))
+    assert done.returncode == 5
+    assert done.stdout.splitlines()[1] == (
+        "no URL in 1 sitemap; not everything was read"
+    )
+    assert f"the folder fits {other}/" in done.stdout
+    assert "the same fault: A child sitemap is on another site" in done.stdout
+    assert "; 0 rules passed, " in done.stdout.splitlines()[-1]
+
+
 @pytest.mark.skipif(
     not Path("/proc/self").exists(), reason="no folder refuses files: run it on Linux"
 )
@@ -233,7 +272,7 @@ def test_what_a_folder_has_not(folder: Path) -> None:
     (found,) = (
         e
         for e in json.loads(done.stdout)["findings"]
-        if e["rule"]["code"] == "http-status"
+        if e["rule"]["code"] == "robots-sitemap-broken"
     )
     assert [each["document"] for each in found["places"]] == [f"{HOST}/s.xml"]
 

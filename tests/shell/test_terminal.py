@@ -164,6 +164,29 @@ def test_progress_of_an_audit() -> None:
         assert process.wait(60) == 0
 
 
+@pytest.mark.slow
+def test_progress_of_an_audit_names_the_host_that_is_waited_for() -> None:
+    """It does so for sitemaps, and for pages."""
+    may_answer = threading.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        is_page = "." not in request.path
+        if is_page or request.path == "/1.xml":
+            await asyncio.to_thread(may_answer.wait, 60)
+            may_answer.clear()
+        return await answer_slowly(request)
+
+    with (
+        serving(answer) as (url,),
+        sitting_at("audit", "--pages", "2", url) as (terminal, process),
+    ):
+        waits = f"waiting for {urlsplit(url).hostname}, "
+        assert f"{waits}900 URLs" in terminal.watch(until="waiting for")
+        may_answer.set()
+        assert f"{waits}1,000 URLs" in terminal.watch(until="waiting for .*, 1,000 ")
+        assert process.poll() is None
+
+
 def test_progress_and_a_signal() -> None:
     """A signal takes the progress away before it is said that there was one."""
     with serving(answer_slowly) as (url,), sitting_at(url, f"{url}/1.xml") as seat:

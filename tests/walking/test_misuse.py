@@ -18,10 +18,12 @@ from sitemapreader import (
     Sample,
     Search,
     discover_sync,
+    distributed,
     walk as start_walk,
     walk_many,
     walk_sync,
 )
+from sitemapreader.changes import State
 from sitemapreader.fetch import HttpFetcher, MemoryFetcher
 from sitemapreader.tables import to_dataframe
 from tests.support.walking import urlset
@@ -154,6 +156,30 @@ FIELDS: list[tuple[Callable[..., Any], str, str]] = [
         "removed",
         "write unlisted=True",
     ),
+    # what takes a walk, or makes many of them
+    (
+        partial(to_dataframe, SITE),
+        "timeout",
+        "walk_sync(site, options=FetchOptions(total_seconds=...))",
+    ),
+    (
+        partial(distributed.run, [SITE], "nowhere"),
+        "timeout",
+        "write options=ScaleOptions(fetch=FetchOptions(total_seconds=...))",
+    ),
+    (
+        partial(distributed.begin_run, "nowhere"),
+        "site_urls",
+        "write options=ScaleOptions(site_urls=...)",
+    ),
+    (distributed.ScaleOptions, "retries", "write fetch=FetchOptions(max_attempts=...)"),
+    (distributed.ScaleOptions, "max_urls", "write site_urls=..."),
+    (
+        partial(State, "a.db"),
+        "timeout",
+        "write walk(site, state=state, options=FetchOptions(total_seconds=...))",
+    ),
+    (partial(walk, SITE), "confirm_after", "write state=State(path, confirm_after=..."),
     # a typing error
     (Limits, "max_url", "write max_urls=..."),
     (Limits, "docments", "did you mean documents?"),
@@ -232,6 +258,20 @@ VALUES: list[tuple[Callable[..., Any], str, object, str]] = [
         {"max_urls": 3},
         "write limits=Limits(max_urls=1_000)",
     ),
+    (
+        partial(State, "a.db"),
+        "confirm_after",
+        0,
+        "must be a timedelta from 0 to 36525 days, got 0: write confirm_after=timedelta(",
+    ),
+    (
+        distributed.ScaleOptions,
+        "hosts_at_once",
+        "4",
+        "must be a whole number from 1 to 1024, got '4': write hosts_at_once=64",
+    ),
+    (distributed.ScaleOptions, "fetch", {}, "write fetch=FetchOptions(...)"),
+    (distributed.ScaleOptions, "limits", 3, "write limits=Limits(...)"),
     (partial(walk, SITE), "options", {}, "write options=FetchOptions(...)"),
     (partial(walk, SITE), "fetcher", len, "FunctionFetcher(function)"),
     (partial(walk, SITE), "at_once", 4, "write walk_many(sites, at_once=...)"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from argparse import ArgumentTypeError
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -64,7 +65,7 @@ from sitemapreader.output import write_file
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from sitemapreader._types.outcomes import Document
     from sitemapreader.audit import Audit
@@ -273,8 +274,11 @@ class _AuditCommand:
         with TemporaryDirectory(prefix="sitemapreader-") as folder:
             if source == Path(STANDARD_INPUT):
                 source = await _copy_standard_input(Path(folder))
-            async with show_progress(self.console, self._summary):
-                result = await self._audit(source, **self._passed)
+            async with (
+                self._open_fetcher() as network,
+                show_progress(self.console, self._summary),
+            ):
+                result = await self._audit(source, **self._passed | network)
         facts = result.facts
         if source != self._source:
             name = "standard input"
@@ -287,6 +291,19 @@ class _AuditCommand:
         for finding in result.findings:
             finding.rule = _speak(finding.rule)
         return result
+
+    @asynccontextmanager
+    async def _open_fetcher(self) -> AsyncIterator[dict[str, Any]]:
+        """Yield the arguments of a fetcher that the progress can ask; none for a folder."""
+        if not isinstance(self._source, SiteTask):
+            yield {}
+            return
+        from sitemapreader.fetch.http import HttpFetcher  # noqa: PLC0415 (aiohttp takes 150 ms)
+
+        options = self._passed["options"]
+        async with HttpFetcher(options, limits=self._passed["limits"]) as fetcher:
+            self._summary.fetcher = fetcher
+            yield {"fetcher": fetcher, "options": None}
 
     def _name_settings(self, text: str) -> str:
         """Put the settings file before an error about an option that it has set."""

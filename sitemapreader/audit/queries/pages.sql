@@ -16,6 +16,9 @@ SELECT loc FROM sample GROUP BY loc ORDER BY min(turn), loc
 -- list_listed: of the sample
 SELECT loc FROM sample WHERE NOT is_old ORDER BY turn
 
+-- list_children: that indexes name
+SELECT url FROM document WHERE via = 'index'
+
 -- list_tried: URLs of any part of a large folder
 SELECT loc FROM url_row WHERE (SELECT count(*) FROM url_row) > $least ORDER BY hash(id) LIMIT $limit
 

@@ -37,9 +37,10 @@ SELECT 'old URLs', count(*) FROM page WHERE is_old AND not_judged IS NULL
 UNION ALL
 SELECT 'known URLs', count(*) FROM known
 
--- has_sitemaps:
-SELECT count(*) > 0 FROM document
-WHERE role = 'sitemap' AND status IN ('complete', 'partial', 'unchanged')
+-- nothing_read: the first thing that a rule needs and that was not read, or ''
+SELECT CASE WHEN NOT EXISTS (
+           FROM document WHERE role = 'sitemap' AND status IN ('complete', 'partial', 'unchanged')
+       ) THEN 'sitemap' WHEN NOT EXISTS (FROM url_row) THEN 'URL' ELSE '' END
 
 -- hits_of: the columns of a hit, {} is the query of a rule
 SELECT url, detail, document, severity, file, file_line, line FROM (
@@ -62,7 +63,7 @@ FROM ({1}) GROUP BY document
 
 -- place_issues: an empty sitemap counts below an index, and as an error where no sitemap has a URL, but
 -- never for news, and for a feed only in the latter case; what may be no fault of the site is a note, and
--- nothing at all beside what is one
+-- nothing at all beside what is one; a sitemap of robots.txt that is not there is no second finding
 INSERT INTO place BY NAME
 WITH site AS (
     SELECT NOT EXISTS (FROM url_row) AND NOT EXISTS (
@@ -74,7 +75,8 @@ WITH site AS (
            coalesce(bool_or(d.is_excused), false) AND list_contains($excusable, c.code) AS is_excused,
            c.code = 'empty' AND s.has_none AS is_alone
     FROM issue_count c LEFT JOIN document d ON d.id = c.document, site s
-    WHERE list_contains($codes, c.code) AND (c.code <> 'empty'
+    WHERE list_contains($codes, c.code) AND NOT (c.code = 'http-status' AND $is_told AND c.document IN (SELECT id FROM broken_line))
+      AND (c.code <> 'empty'
        OR ((d.via = 'index' AND NOT d.is_feed OR s.has_none) AND d.news = 0
            AND NOT contains(lower(d.url), 'news')))
     GROUP BY c.code, c.document, s.has_none

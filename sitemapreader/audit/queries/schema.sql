@@ -114,6 +114,10 @@ SELECT id, document, loc,
        lastmod, lastmod_text, changefreq, priority, is_simple
 FROM url_row;
 
+CREATE VIEW broken_line AS     -- sitemaps that robots.txt names, and that cannot be read
+SELECT * FROM document
+WHERE via = 'robots' AND role = 'sitemap' AND status = 'failed' AND NOT is_excused;
+
 CREATE TABLE image (
     url UBIGINT, document UINTEGER,
     loc VARCHAR, title VARCHAR, caption VARCHAR, geo_location VARCHAR, license VARCHAR

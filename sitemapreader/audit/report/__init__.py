@@ -120,6 +120,18 @@ def show_rate(rate: Rate, units: str) -> str:
     return f"{share}% ({low} to {high}%) of {rate.population:,} {units}"
 
 
+def show_extent(facts: Facts) -> str:
+    """Return what was read: "43 URLs (40 different) in 7 sitemaps; everything was read"."""
+    if not facts.sitemaps:
+        return "no sitemap was read"
+    urls = count_units(facts.urls, "URLs") if facts.urls else "no URL"
+    different = f" ({facts.distinct:,} different)"
+    if facts.distinct == facts.urls:
+        different = ""
+    whole = "everything was read" if facts.complete else "not everything was read"
+    return f"{urls}{different} in {count_units(facts.sitemaps, 'sitemaps')}; {whole}"
+
+
 def show_hits(finding: Finding) -> str:
     """Return how often a rule hit: "1 of 3,000 URLs", but "1 host"."""
     unit = finding.rule.unit

@@ -122,6 +122,7 @@ def _load_environment() -> Environment:
         "number": lambda count: f"{count:,}",
         "units": count_units,
         "noun": inflect,
+        "extent": words.show_extent,
         "hits": words.show_hits,
         "categories": words.group_rules,
         "shown": words.choose_examples,

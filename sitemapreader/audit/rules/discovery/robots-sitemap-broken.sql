@@ -6,9 +6,11 @@
 -- detects: A document that robots.txt names could not be read, and the site did not refuse our
 --   requests.
 -- meaning: Search engines follow this line at each visit, and find nothing.
--- advice: Correct the line, or serve the file.
+-- advice: Correct the line in robots.txt, or serve the file. In a build, let the generator write it.
 -- source: https://api-docs.lumar.io/docs/report-templates/crawl_sitemaps/sitemaps_broken_disallowed/
 -- search-console: Couldn't fetch
-SELECT url, concat_ws(' ', reason, http_status) AS detail, id AS document
-FROM document
-WHERE via = 'robots' AND role = 'sitemap' AND status = 'failed' AND NOT is_excused
+SELECT url,
+       CASE WHEN reason = 'http-status' AND http_status = 404 AND NOT is_http
+            THEN 'the folder has no such file' ELSE concat_ws(' ', reason, http_status) END AS detail,
+       id AS document
+FROM broken_line

@@ -2,8 +2,8 @@
 -- severity: error
 -- unit: folders
 -- needs: folder
--- detects: All URLs that the sitemaps of a built folder list, or the sitemaps that its robots.txt
---   names, have another scheme, host or port than the URL of the folder. Left out are hosts that
+-- detects: All URLs that the sitemaps of a built folder list, or the sitemaps that its robots.txt or
+--   an index names, have another scheme, host or port than the URL of the folder. Left out are hosts that
 --   `host-not-public` calls an error.
 -- meaning: The pages of the folder are at other URLs than the listed ones, so no listed page was
 --   judged. The build has another address than the audit.
@@ -12,7 +12,7 @@
 -- source: https://www.sitemaps.org/protocol.html#location
 SELECT base_url AS url,
        CASE WHEN listed THEN 'none of ' || listed || ' listed URLs is on this host'
-            ELSE 'the sitemaps that robots.txt names are not on this host' END
+            ELSE 'the sitemaps that robots.txt or an index names are not on this host' END
            || ': the folder fits ' || fitting_url AS detail,
        NULL AS document
 FROM built, (SELECT count(DISTINCT key) AS listed FROM url) WHERE fitting_url <> ''
