@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from sitemapreader._read.media import has_media, read_media
+from sitemapreader._read.media import is_enclosure, read_media
 from sitemapreader._read.record import (
     MARKUP,
     Record,
@@ -21,6 +21,7 @@ from sitemapreader._read.record import (
     find_plain_text,
     get_attributes,
     get_text,
+    has_instruction,
     is_feed_link,
     is_html,
     join_texts,
@@ -30,6 +31,7 @@ from sitemapreader._read.record import (
 from sitemapreader._read.vocabulary import (
     ATOM,
     FEED_DATES,
+    MEDIA,
     NO_NAME,
     OWN,
     PARSED_EXTENSIONS,
@@ -77,10 +79,10 @@ if TYPE_CHECKING:
     from sitemapreader._read.stats import ReadStats
     from sitemapreader._types.models import Event
 
+    Fields: TypeAlias = dict[str, list[Element]]
+    """Field of a feed's record -> the elements that have it."""
+
 _LINK_KEYS = (XHTML, OWN, ATOM)
-_LINK_MEANING = (OWN, "link")
-_GUID_MEANING = (OWN, "guid")
-_TITLE_MEANING = (OWN, "title")
 
 
 def read_extensions(
@@ -307,26 +309,24 @@ def deliver_pages(
             stats.add_issue(events, IssueCode.FEED_HAS_MORE, value=href)
 
 
-Fields: TypeAlias = "defaultdict[tuple[str, str], list[Element]]"
-"""Meaning of a name -> the elements of a record that have it."""
-
-
 def _group_fields(context: RecordContext, record: Element) -> Fields:
-    """Return the elements of a record by their meanings."""
+    """Return the elements of a feed's record by the fields that they are."""
     names = context.names
-    fields: Fields = defaultdict(list)
+    fields: Fields = {}
     for child in record:
-        fields[names[child.tag].meaning].append(child)
+        if field := names[child.tag].feed_field:
+            fields.setdefault(field, []).append(child)
     return fields
 
 
 def _read_item(context: RecordContext, record: Element) -> Iterator[None]:
     """Read an RSS item: `<link>`, else a `<guid>` that is a permalink (RSS 2.0)."""
     fields = _group_fields(context, record)
-    links = filter(list_texts, fields[_LINK_MEANING])
-    guids = filter(_is_permalink, fields[_GUID_MEANING])
-    link = next(chain(links, guids), None)
-    text = "" if link is None else get_text(link)
+    links = fields.get("link", [])
+    guids = filter(_is_permalink, fields.get("guid", ()))
+    text, link = _find_first_text(chain(links, guids))
+    if any(map(is_enclosure, links)):
+        fields.setdefault(MEDIA, links)
     return _deliver(context, record, fields, text, link)
 
 
@@ -339,23 +339,40 @@ def _is_permalink(guid: Element) -> bool:
     return permalink.lower() != "false" and has_web_scheme(get_text(guid))
 
 
+def _find_first_text(elements: Iterable[Element]) -> tuple[str, Element | None]:
+    """Return the first element with text, and this, or "" if tags split it into parts."""
+    for element in elements:
+        if texts := list_texts(element):
+            return texts[0] if len(texts) == 1 else "", element
+    return "", None
+
+
 def _read_entry(context: RecordContext, record: Element) -> Iterator[None]:
     """Read an Atom entry: its alternate link, text/html first (RFC 4287, 4.2.7)."""
     fields = _group_fields(context, record)
+    links = fields.get("link", [])
     alternates = []
-    for child in fields[_LINK_MEANING]:
+    for child in links:
         link = get_attributes(child)
-        if "alternate" in _list_relations(link, "alternate"):
+        relations = _list_relations(link, "alternate")
+        if "alternate" in relations:
             alternates.append((link.get("href", "").strip(), child, link))
+        elif relations == ["enclosure"]:
+            fields.setdefault(MEDIA, links)
         if context.is_due():
             yield
     found = [each for each in alternates if each[0]]
-    pages = (each for each in found if is_html(each[2].get("type", "text/html")))
-    text, element, _ = next(pages, found[0] if found else ("", None, {}))
     if not found:  # its URL as its text, as in RSS
-        element = next((each for _, each, _ in alternates if list_texts(each)), None)
-        text = "" if element is None else get_text(element)
+        text, element = _find_first_text(each for _, each, _ in alternates)
+    else:
+        if len(found) > 1:
+            found.sort(key=_is_other_page)
+        text, element, _ = found[0]
     yield from _deliver(context, record, fields, text, element)
+
+
+def _is_other_page(alternate: tuple[str, Element, dict[str, str]]) -> bool:
+    return not is_html(alternate[2].get("type", "text/html"))
 
 
 def _deliver(
@@ -371,30 +388,32 @@ def _deliver(
         yield
     if url is None:
         return
-    date = _find_date(context, record)
-    lastmod, written = context.read_value(date, url, parse_lastmod, IssueCode.LASTMOD)
+    lastmod, written = _read_date(context, record, fields, url)
     entry = UrlEntry(url, lastmod, sitemap=context.stats.sitemap, lastmod_text=written)
-    for title in fields[_TITLE_MEANING]:
-        entry.title = find_plain_text(title) or None
-        if entry.title:
+    for title in fields.get("title", ()):
+        if plain := find_plain_text(title):
+            entry.title = plain
             break
-    if has_media(fields):
+    if MEDIA in fields:
         entry.images, entry.videos = yield from read_media(context, record, url)
     context.deliver(entry)
 
 
-def _find_date(context: RecordContext, record: Element) -> Element | None:
-    """Return the best date that is not empty; of equal ones, the first."""
-    names = context.names
-    ranks = FEED_DATES[names[record.tag].tag]
-    best = len(ranks)
-    date = None
-    for child in record:
-        rank = ranks.get(names[child.tag].meaning, best)
-        if rank < best and context.is_filled(child):
-            best = rank
-            date = child
-    return date
+def _read_date(
+    context: RecordContext,
+    record: Element,
+    fields: Fields,
+    url: str,
+) -> tuple[Any, str | None]:
+    """Return the best date that is not empty, and its text; of equal ones, the first."""
+    for field in FEED_DATES[context.names[record.tag].tag]:
+        for element in fields.get(field, ()):
+            texts = list_texts(element)
+            if texts or has_instruction(element):
+                return context.read_texts(
+                    element, texts, url, parse_lastmod, IssueCode.LASTMOD
+                )
+    return None, None
 
 
 # -- the records of the protocol

@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sitemapreader._read.record import find_plain_text, get_attributes, join_texts
-from sitemapreader._read.vocabulary import MEDIA, OWN, Name, Names, parse_count
+from sitemapreader._read.vocabulary import MEDIA, Name, Names, parse_count
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import Image, Video
 
@@ -60,16 +60,6 @@ _KINDS_BY_FORMAT = {
 _SUFFIX = re.compile(r"\.(\w{2,7})\Z", re.ASCII)
 
 _SEEN = frozenset({"image", "video"})
-
-
-def has_media(fields: Mapping[tuple[str, str], list[Element]]) -> bool:
-    """Return whether elements, by their meanings, may be media."""
-    links = fields.get((OWN, "link"), ())
-    return (
-        (OWN, "enclosure") in fields
-        or any(map(_is_enclosure, links))
-        or MEDIA in {key for key, _ in fields}
-    )
 
 
 def read_media(
@@ -187,13 +177,13 @@ def _drop_long(
 
 def _is_media(name: Name, element: Element) -> bool:
     if name.own == "link":
-        return _is_enclosure(element)
+        return is_enclosure(element)
     return name.key == MEDIA or name.own == "enclosure"
 
 
-def _is_enclosure(link: Element) -> bool:
+def is_enclosure(link: Element) -> bool:
     """Return whether a link leads to a medium (RFC 4287, section 4.2.7.2)."""
-    if not link.attrib:
+    if not link.keys():  # as a link of RSS has none
         return False
     return get_attributes(link).get("rel", "").strip().lower() == "enclosure"
 

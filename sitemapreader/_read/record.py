@@ -178,7 +178,7 @@ def is_feed_link(link: Mapping[str, str], target: str) -> bool:
 def find_plain_text(element: Element) -> str:
     """Return the text of an element that may be HTML (RFC 4287, section 3.1.1.2)."""
     text = join_texts(element)
-    if element.attrib and is_html(get_attributes(element).get("type", "")):
+    if element.keys() and is_html(get_attributes(element).get("type", "")):
         text = unescape(_HTML_TAG.sub("", text), set()).strip()
     return text
 
@@ -402,15 +402,23 @@ class RecordContext:
 
     def read_value(
         self,
-        element: Element | None,
+        element: Element,
         url: str,
         parse: Callable[[str], Any],
         code: IssueCode,
     ) -> tuple[Any, str | None]:
         """Return a field's value and its text; an Issue if that is too long or unreadable."""
-        if element is None:
-            return None, None
-        texts = list_texts(element)
+        return self.read_texts(element, list_texts(element), url, parse, code)
+
+    def read_texts(
+        self,
+        element: Element,
+        texts: list[str],
+        url: str,
+        parse: Callable[[str], Any],
+        code: IssueCode,
+    ) -> tuple[Any, str | None]:
+        """Return the value and the text of a field that has these texts; see `read_value`."""
         if error := self._find_error(element, texts):
             self.add_issue(error, element, url=url)
             return None, None

@@ -166,6 +166,8 @@ class Name:
     """`tag` in the document's own vocabulary, "" in any other."""
     meaning: tuple[str, str]
     """`key` and `tag`, by which fields are looked up."""
+    feed_field: str
+    """The field of a feed's record that it is, "" for none."""
 
 
 class Names(dict[Any, Name]):
@@ -199,13 +201,15 @@ class Names(dict[Any, Name]):
         key = self.find_key(uri)
         lower = local.lower()
         own = lower if key == OWN else ""
-        name = Name(uri, local, key, lower, own, (key, lower))
+        meaning = key, lower
+        feed_field = MEDIA if key == MEDIA else FEED_FIELDS.get(meaning, "")
+        name = Name(uri, local, key, lower, own, meaning, feed_field)
         if len(self) < _MOST_KEPT and len(tag) <= _LONGEST_KEPT:
             self[tag] = name
         return name
 
 
-NO_NAME = Name("", "", "", "", "", ("", ""))
+NO_NAME = Name("", "", "", "", "", ("", ""), "")
 """The name of comments and processing instructions, which are no elements."""
 
 
@@ -383,30 +387,31 @@ PARSED_EXTENSIONS = {slot.name: _make_extension(slot) for slot in models.EXTENSI
 """Key of a namespace, which is an attribute of the entry -> its extension."""
 
 PROTOCOL_FIELDS = ("loc", "lastmod", "changefreq", "priority")
-# Record of a feed -> its dates, by (key, tag): the lowest number is the best
-FEED_DATES: dict[str, dict[tuple[str, str], int]] = {
-    "item": {
-        (OWN, "pubdate"): 0,
-        (DC, "date"): 1,
-        (DC, "modified"): 1,
-        (ATOM, "updated"): 2,
+_FEED_DATES = {
+    **{
+        (OWN, tag): tag
+        for tag in ("pubdate", "updated", "modified", "published", "issued")
     },
-    "entry": {
-        (OWN, tag): rank
-        for rank, tag in enumerate(("updated", "modified", "published", "issued"))
-    },
+    **dict.fromkeys(((DC, "date"), (DC, "modified")), "dc:date"),
+    (ATOM, "updated"): "atom:updated",
 }
+FEED_FIELDS = {
+    **_FEED_DATES,
+    **{(OWN, tag): tag for tag in ("link", "guid", "title")},
+    (OWN, "enclosure"): MEDIA,
+}
+"""Meaning of an element in a feed's record -> the field that it is; all of Media RSS is one."""
+FEED_DATES = {
+    "item": ("pubdate", "dc:date", "atom:updated"),
+    "entry": ("updated", "modified", "published", "issued"),
+}
+"""Record of a feed -> the fields of its dates, the best first."""
 FEED_TYPES = frozenset(
     f"application/{kind}" for kind in ("rss+xml", "atom+xml", "rdf+xml", "rss")
 )
 """Media types of feeds."""
-FEED_FIELDS = {
-    "link",
-    "guid",
-    *(tag for dates in FEED_DATES.values() for _, tag in dates),
-}
 FIELDS = frozenset(
-    {*PROTOCOL_FIELDS, *FEED_FIELDS}
+    {*PROTOCOL_FIELDS, "link", "guid", *(tag for _, tag in _FEED_DATES)}
     | {tag for extension in PARSED_EXTENSIONS.values() for tag in extension.by_tag}
 )
 """Tags of all elements that hold text alone: inside one of them no other can begin."""

@@ -90,7 +90,7 @@ def parse_lastmod(text: str) -> datetime | None:
     A missing month, day or time counts as the first moment of its span; a missing zone as UTC.
     Never raises.
     """
-    with suppress(ValueError):  # 30 February
+    try:
         if _PLAIN.fullmatch(text):
             return _from_iso(text if len(text) > 10 else text + "T00Z")
         if mail := _PLAIN_MAIL.fullmatch(text):
@@ -98,6 +98,8 @@ def parse_lastmod(text: str) -> datetime | None:
             number = _MONTH_NUMBERS[month]
             zone = f"{hours}:{minutes}" if hours != "00" else "Z"
             return _from_iso(f"{year}-{number}-{day}T{clock}{zone}")
+    except ValueError:  # 30 February
+        pass
     moment = _parse_date(text)
     if moment is None or moment.year < FIRST_YEAR:
         return None
