@@ -1,7 +1,7 @@
 """Records -> entries: `<url>`, `<sitemap>`, RSS items and Atom entries.
 
 This module defines the meaning of a record that the tree has read, mended or not. The
-pattern must give the same for common records.
+columns must give the same for common records.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import attrs
 from sitemapreader._bytes.charset import media_type_of
 from sitemapreader._read.vocabulary import FEED_TYPES, RECORDS, Names
 from sitemapreader._read.xml.markup import unescape
-from sitemapreader._types.issues import MAX_ISSUES_PER_DOCUMENT, IssueCode
+from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import Event, Extra, SitemapEntry, UrlEntry
 from sitemapreader._types.urls import (
     PLAIN_URL,
@@ -277,8 +277,7 @@ class RecordContext:
         self.stats.drop_record(self.events, code, line=line, value=value)
 
     def _find_line(self, code: IssueCode, at: Element) -> int | None:
-        is_shown = self.stats.counts[code] < MAX_ISSUES_PER_DOCUMENT
-        if is_shown:
+        if self.stats.shows(code):
             return self.record.find_line(at)
         return None
 

@@ -31,6 +31,10 @@ class ReadStats:
     keeps_deleted: bool = False
     """True if a record that says that its URL was deleted is an entry, with `Change.UNLISTED`."""
 
+    def shows(self, code: IssueCode) -> bool:
+        """Return whether the next Issue of a code is delivered, and not only counted."""
+        return self.counts[code] < MAX_ISSUES_PER_DOCUMENT
+
     def add_issue(
         self,
         events: list[Event],
@@ -41,11 +45,11 @@ class ReadStats:
         value: str | None = None,
     ) -> None:
         """Count an Issue, and append it to `events` if it is among the first of its code."""
-        self.counts[code] += 1
-        if self.counts[code] <= MAX_ISSUES_PER_DOCUMENT:
+        if self.shows(code):
             events.append(
                 make_issue(code, self.sitemap, line=line, url=url, value=value)
             )
+        self.counts[code] += 1
 
     def add_issue_once(
         self,

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from sitemapreader._types.models import UrlEntry
-from tests.support.reading import check_ways, urlset
+from tests.support.reading import check_ways, count_issues, urlset
 from tests.support.scale import SCALE
 
 IMAGES = (
@@ -131,6 +131,47 @@ def test_one_odd_thing_anywhere(thorough: bool, subtests: pytest.Subtests) -> No
                 place = random.randrange(begin, end)
                 gone = random.choice((0, len(odd)))
                 check_ways(data[:place] + odd + data[place + gone :])
+
+
+# -- Issues that are counted, but not shown
+
+SYSTEMATIC = {
+    "bare ampersands": ("<loc>https://a.example/?a=%d&b&c</loc>", "bare-ampersand", 1),
+    "ampersands in two fields": (
+        "<loc>https://a.example/?a=%d&b</loc><lastmod>x&y</lastmod>",
+        "bare-ampersand lastmod",
+        1,
+    ),
+    "entities": ("<loc>https://a.example/&eacute;%d</loc>", "html-entity", 1),
+    "bad dates": ("<loc>https://a.example/%d</loc><lastmod>0%d/0%d/2026</lastmod>", "lastmod", 1),
+    "other values": (
+        "<loc>https://a.example/%d</loc><changefreq>often</changefreq><priority>7</priority>",
+        "changefreq priority",
+        1,
+    ),
+    "blanks": ("<loc>https://a.example/%d x</loc>", "url-characters", 1),
+    "no URL": ("<loc>https:///%d</loc><lastmod>never</lastmod>", "malformed", 0),
+    "repeated": (
+        "<loc>https://a.example/%d</loc><lastmod>x</lastmod><lastmod>y</lastmod>",
+        "repeated-field lastmod",
+        1,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SYSTEMATIC)
+def test_an_issue_of_each_record_is_counted_in_each(name: str) -> None:
+    """Ten Issues of a code are shown, and the others are counted once a record."""
+    fields, codes, entries = SYSTEMATIC[name]
+    size = 1_000
+    records = (
+        f"<url>{fields.replace('%d', str(number % 9 + 1))}</url>"
+        for number in range(size)
+    )
+    document = urlset("\n".join(records).encode())
+    events = check_ways(document)
+    assert len(events) == size * entries + 10 * len(codes.split())
+    assert count_issues(document) == dict.fromkeys(codes.split(), size)
 
 
 # -- the switch in the environment that turns the patterns off

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -67,6 +68,19 @@ def without_patterns() -> AbstractContextManager[Any]:
 def read_by_tree(data: bytes, **limits: Any) -> list[Event]:
     with without_patterns():
         return read(data, **limits)
+
+
+def count_issues(data: bytes) -> dict[IssueCode, int]:
+    """Return how many Issues of each code a document has, by all ways."""
+    counts = []
+    for way in (nullcontext, without_patterns):
+        with way():
+            reader = SitemapReader("https://h.example/s.xml")
+            reader.feed(data)
+            reader.close()
+        counts.append(dict(reader.stats.counts))
+    assert counts[0] == counts[1]
+    return counts[0]
 
 
 def check_ways(data: bytes, **limits: Any) -> list[Event]:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from sitemapreader._read.stats import ReadStats
     from sitemapreader._read.xml.patterns import Span
+    from sitemapreader._read.xml.tree import Batch
     from sitemapreader._types.models import Event, Format
     from sitemapreader._types.options import Limits
     from sitemapreader._types.rows import Events
@@ -296,11 +297,12 @@ class XmlReader:
     ) -> Generator[Events, None, bool]:
         """Read the next records before a place; mend a refused one; return if there are any."""
         start = self._window.position
-        records, self._window.position = yield from self._tree.parse_batch(
+        batch = yield from self._tree.parse_batch(
             self._window.text, start, end, self._window.count_lines(start)
         )
-        if records:
-            yield from self._read_records(records)
+        if batch:
+            self._window.position = batch.end
+            yield from self._read_batch(batch)
             return True
         found = yield from find_record(self._window.text, start, self.prolog.records)
         if not found or found[0][0] >= end:
@@ -328,7 +330,7 @@ class XmlReader:
     def _read_common_records(self) -> Iterator[Events]:
         """Read as far as the pattern goes, and the odd records on the way by the tree."""
         stretches, end = self._patterns.read(
-            self._window.text, self._window.position, self._stats.sitemap
+            self._window.text, self._window.position, self._stats
         )
         for entries, odd_span in stretches:
             self._stats.deliver(len(entries))
@@ -336,6 +338,14 @@ class XmlReader:
             if odd_span:
                 yield from self._read_complete(odd_span)
         self._window.position = end
+
+    def _read_batch(self, batch: Batch) -> Iterator[Events]:
+        """Read common records by columns, and the odd ones on the way one by one."""
+        for entries, odd in self._tree.read_columns(batch, self._stats):
+            self._stats.deliver(len(entries))
+            yield entries
+            if odd:
+                yield from self._read_records(batch.list_records(odd))
 
     def _mend_record(self, span: Span) -> Iterator[list[Event]]:
         document = self._tree.wrap(self._window.text[slice(*span)])
@@ -506,7 +516,7 @@ def read_whole(
     if not found or len(data) > limits.record_bytes:
         return None
     prolog, start = found
-    stretches, end = _start_patterns(prolog, limits).read(text, start, stats.sitemap)
+    stretches, end = _start_patterns(prolog, limits).read(text, start, stats)
     if len(stretches) != 1:
         return None
     entries, odd_span = stretches[0]

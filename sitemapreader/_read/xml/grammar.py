@@ -96,18 +96,15 @@ def write_record_pattern(
     """Write the pattern of a format's records, whose names may begin with `s:`, say.
 
     Elements of the prefixes `runs` come in runs, those of `others` become extras. Groups: a text
-    for each field of the protocol, one for each run, one for the extras, an odd record as a whole
-    (one without another in it), a record's end, and all that is left.
+    for each field of the protocol, one for each run, one for the extras (if there are `others`), an
+    odd record as a whole (one without another in it), a record's end, and all that is left.
     """
     grammar = Grammar()
     record = prefix + RECORD_OF[format_]
     fields = [grammar.field(prefix + tag) for tag in PROTOCOL_FIELDS]
     parts = [f"<{_any_of(fields)}", *(grammar.element_run(f"{each}:") for each in runs)]
-    parts.append(
-        grammar.element_run(f"{_any_of([*others])}:")
-        if others
-        else grammar.once("(?!)", "")
-    )
+    if others:
+        parts.append(grammar.element_run(f"{_any_of([*others])}:"))
     common = (
         f"<{record}{_GAP}>{_GAP}{_repeat([*parts, COMMENT + _GAP])}</{record}{_GAP}>"
     )

@@ -13,7 +13,7 @@ from sitemapreader._read.vocabulary import MAX_NAMESPACE_CHARS
 from sitemapreader._types.issues import IssueCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
 _XML = {"lt": "<", "gt": ">", "quot": '"', "apos": "'", "amp": "&"}
 _REPLACEMENT = "\ufffd"
@@ -69,16 +69,16 @@ _BEHIND_AMPERSAND = (
 )
 ODD_REFERENCE = re.compile(rf"&(?!(?:{'|'.join(_XML)}|{_DIGITS});){_BEHIND_AMPERSAND}")
 """A rare reference, one that XML does not know, or a bare `&`."""
+_HIDDEN_OR_REFERENCE = re.compile(rf"{HIDDEN}|{ODD_REFERENCE.pattern}", re.DOTALL)
 _SOUND_REFERENCE = re.compile("&([^;&]++);")
 _MANY_TAGS = 40_000
 _ODD_CHARACTERS = (_REPLACEMENT, "\ufffe", "\uffff")
 
 
 def are_sound(text: str) -> bool:
-    """Return whether characters and references are XML's, and all sections closed.
+    """Return whether all characters are XML's, and all sections closed.
 
-    XML 1.0, sections 2.2, 2.4 and 4.1. Rare references, and the character for lost ones, are
-    reasons to look closer.
+    XML 1.0, sections 2.2 and 2.4. The character for lost ones is a reason to look closer.
     """
     try:
         data = text.encode()
@@ -96,8 +96,7 @@ def are_sound(text: str) -> bool:
         # looked for in two steps: it is a twentieth of the time of a plain list
         if ("[" in text and SECTION_START in text) or ("]" in text and "]]>" in text):
             return False
-    # found a hundred times as fast
-    return "&" not in text or not ODD_REFERENCE.search(text)
+    return True
 
 
 def has_open_section(text: str) -> bool:
@@ -107,9 +106,24 @@ def has_open_section(text: str) -> bool:
     return not all(end in section for section in sections)
 
 
-def decode_many(texts: Iterable[str]) -> list[str]:
-    """Decode texts that `are_sound`."""
+def find_odd_references(texts: Sequence[str]) -> list[int]:
+    """Find the places of texts that `are_sound`, but have a rare reference or a bare `&`."""
     joined = "\0".join(texts)  # which stands in no text of XML
+    if "&" not in joined:  # found a hundred times as fast
+        return []
+    if "<" in joined:
+        joined = _SECTION.sub("", joined)
+    if not ODD_REFERENCE.search(joined):
+        return []
+    outside = enumerate(joined.split("\0"))
+    return [place for place, text in outside if ODD_REFERENCE.search(text)]
+
+
+def decode_many(texts: list[str]) -> list[str]:
+    """Decode texts that `are_sound`, without odd references."""
+    joined = "\0".join(texts)
+    if "&" not in joined and "<" not in joined:
+        return texts
     if "<" in joined:
         pieces = _SECTION.split(joined)
     else:
@@ -120,8 +134,9 @@ def decode_many(texts: Iterable[str]) -> list[str]:
 
 
 def _resolve_sound(text: str) -> str:
-    if "&" not in text:
-        return text
+    references = text.count("&")
+    if references == text.count("&amp;"):
+        return text.replace("&amp;", "&")
     pieces = _SOUND_REFERENCE.split(text)  # every second one is the name of a reference
     pieces[1::2] = map(_resolve, pieces[1::2])
     return "".join(pieces)
@@ -217,6 +232,21 @@ def resolve_reference(repairs: set[IssueCode], match: re.Match[str]) -> str:
         return remove_controls(one, repairs)
     repairs.add(IssueCode.BARE_AMPERSAND)
     return match[0]
+
+
+def mend_references(text: str, repairs: set[IssueCode]) -> str:
+    """Write references that XML lacks, and each bare `&`, as it knows them.
+
+    What is no character stays, and what would be removed: it may join two parts of a tag.
+    """
+
+    def write(match: re.Match[str]) -> str:
+        if match[0][0] == "<":
+            return match[0]
+        said = resolve_reference(repairs, match).replace(_REPLACEMENT, "")
+        return "".join(f"&#{ord(one)};" for one in said) or match[0]
+
+    return _HIDDEN_OR_REFERENCE.sub(write, text)
 
 
 def remove_controls(text: str, repairs: set[IssueCode]) -> str:

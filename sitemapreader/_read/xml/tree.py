@@ -12,7 +12,7 @@ import re
 from contextlib import suppress
 from functools import lru_cache
 from html import escape
-from itertools import islice, repeat
+from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeAlias
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 
@@ -20,7 +20,17 @@ import attrs
 from defusedxml.ElementTree import DefusedXMLParser
 
 from sitemapreader._read.record import NO_REPAIRS, Record, find_excess, make_instruction
-from sitemapreader._read.vocabulary import MAX_NAMESPACE_CHARS
+from sitemapreader._read.vocabulary import (
+    MAX_NAMESPACE_CHARS,
+    PROTOCOL_FIELDS,
+    RECORD_OF,
+)
+from sitemapreader._read.xml.columns import (
+    Columns,
+    RecordTexts,
+    are_low,
+    cut_into_stretches,
+)
 from sitemapreader._read.xml.markup import (
     BLANKS,
     HIDDEN,
@@ -28,14 +38,17 @@ from sitemapreader._read.xml.markup import (
     ODD_REFERENCE,
     has_open_section,
     is_well_formed,
-    resolve_reference,
+    mend_references,
 )
+from sitemapreader._types.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from sitemapreader._read.stats import ReadStats
+    from sitemapreader._read.vocabulary import Names
+    from sitemapreader._read.xml.columns import Stretch
     from sitemapreader._read.xml.prolog import Prolog
-    from sitemapreader._types.issues import IssueCode
     from sitemapreader._types.models import Event
     from sitemapreader._types.options import Limits
 
@@ -57,7 +70,26 @@ _NODE = re.compile(rf"(<\?.*?(?:\?>|\Z))|{HIDDEN}|(<[^/])", re.DOTALL)
 """A comment, a section or, with a group, what becomes an element: a PI, the start of a tag."""
 
 
-_HIDDEN_OR_REFERENCE = re.compile(rf"{HIDDEN}|{ODD_REFERENCE.pattern}", re.DOTALL)
+@attrs.frozen
+class Batch:
+    """Whole records that were parsed together."""
+
+    end: int
+    """Place in the text where they end."""
+    elements: list[Element]
+    find_line: Callable[[Element], int]
+    repairs: Repairs
+
+    def list_records(self, places: slice) -> list[Record]:
+        """Return some of its records, to be read one by one."""
+        return [
+            Record(
+                self.elements[place],
+                self.find_line,
+                repairs=self.repairs.get(place, NO_REPAIRS),
+            )
+            for place in range(len(self.elements))[places]
+        ]
 
 
 @attrs.define
@@ -75,31 +107,40 @@ class TreeReader:
         start: int,
         end: int,
         line: int,
-    ) -> Generator[list[Event], None, tuple[list[Record], int]]:
-        """Return the next records between two places, and where they end.
+    ) -> Generator[list[Event], None, Batch | None]:
+        """Return the next records between two places.
 
-        None, if they must be cut out: something in them is odd, or the first one is long. `line` is
-        that of the first place.
+        `None`, if they must be cut out: something in them is odd, or the first one is long. `line`
+        is that of the first place.
         """
         first = _FIRST_TAG.match(text, start, end)
         size = self._batch_chars
         self._batch_chars = min(2 * size, _STEP_CHARS)
         if first is None:
-            return [], start
+            return None
         end_tag = f"</{first[1]}>"
         stop = text.rfind(end_tag, start, min(end, start + size))
         if stop < 0:
-            return [], start
+            return None
         stop += len(end_tag)
         batch = text[start:stop]
         begin = f"<{first[1]}"
         root, repairs = yield from self._build(batch, begin)
         if not self._is_plain(root, batch.count(begin)):
             self._batch_chars = size // 8
-            return [], start
-        find_line = _line_numbers(batch, line, root)
-        codes = [repairs.get(number, NO_REPAIRS) for number in range(len(root))]
-        return list(map(Record, root, repeat(find_line), repeat(None), codes)), stop
+            return None
+        return Batch(stop, list(root), _line_numbers(batch, line, root), repairs)
+
+    def read_columns(self, batch: Batch, stats: ReadStats) -> list[Stretch]:
+        """Read the records of a batch that have nothing but fields of the protocol."""
+        format_ = self._prolog.format
+        name = self._prolog.names[batch.elements[0].tag]
+        if name.tag != RECORD_OF.get(format_) or are_low(self._limits):
+            return [([], slice(0, len(batch.elements)))]
+        texts = _find_texts(batch.elements, self._prolog.names)
+        columns = Columns(stats, texts, batch.repairs)
+        entries = columns.make_entries(format_)
+        return cut_into_stretches(entries, columns.settle())
 
     def parse_record(
         self, text: str, line: int
@@ -124,7 +165,7 @@ class TreeReader:
         is_long = len(text) > _STEP_CHARS and _LONG_TAG.search(text)
         if is_long or self._is_refused(text):
             return root, repairs
-        if ODD_REFERENCE.search(text):
+        if len(text) <= _STEP_CHARS and ODD_REFERENCE.search(text):
             text = _mend_references(text, begin, repairs)
         parser = XMLParser(  # noqa: S314 (a DTD cannot stand behind a start tag)
             target=TreeBuilder(insert_pis=True, pi_factory=make_instruction)
@@ -216,25 +257,42 @@ def _mend_references(
 
     The codes are added to the repairs of the record, each of which begins with `begin`.
     """
-    if len(text) > _STEP_CHARS:
-        return text
-    place = 0
-    number = -1 if begin else 0
+    if begin:
+        before, *records = text.split(begin)
+    else:
+        before = ""
+        records = [text]
+    for place, record in enumerate(records):
+        if ODD_REFERENCE.search(record):
+            codes = set[IssueCode]()
+            records[place] = mend_references(record, codes)
+            repairs[place] = codes
+    return begin.join([before, *records])
 
-    def write(match: re.Match[str]) -> str:
-        nonlocal place, number
-        if match[0][0] == "<":
-            return match[0]
-        if begin:
-            number += text.count(begin, place, match.start())
-            place = match.start()
-        # The parser has to refuse what is no character, and one that is removed: it may join two
-        # parts of a tag
-        codes = repairs.setdefault(number, set())
-        said = resolve_reference(codes, match).replace("\ufffd", "")
-        return "".join(f"&#{ord(one)};" for one in said) or match[0]
 
-    return _HIDDEN_OR_REFERENCE.sub(write, text)
+def _find_texts(elements: list[Element], names: Names) -> RecordTexts:
+    """Find the texts of records by columns; one with anything else in it is odd."""
+    rows = [{field.tag: field.text for field in element} for element in elements]
+    used = set[str]().union(*rows)
+    tags = {names[tag].own: tag for tag in used}
+    known = {tags[own] for own in PROTOCOL_FIELDS if own in tags}
+    size = len(rows)
+    odd = set[int]()
+    if used > known or sum(map(len, rows)) < sum(map(len, elements)):
+        odd.update(
+            place
+            for place, row in enumerate(rows)
+            if len(row) < len(elements[place]) or not row.keys() <= known
+        )
+    if any(map(len, chain.from_iterable(elements))):
+        odd.update(
+            place for place, element in enumerate(elements) if any(map(len, element))
+        )
+    fields = [
+        [row.get(tags[own]) or "" for row in rows] if own in tags else []
+        for own in PROTOCOL_FIELDS
+    ]
+    return RecordTexts(size, fields, odd)
 
 
 def _line_numbers(
