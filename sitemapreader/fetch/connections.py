@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+import select
+from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -168,10 +170,28 @@ class Route:
         return self.trust.allows(self.target.host, address)
 
 
-async def _read_arrived() -> None:
+ROUTE: ContextVar[Route] = ContextVar("route")
+"""The route of the request that a task sends, for the connector."""
+
+
+async def _read_arrived(protocol: SingleResponseProtocol) -> None:
     """Let the event loop read the bytes that have arrived, which it does between steps."""
-    for _ in range(2):
-        await asyncio.sleep(0)
+    if _may_have_arrived(protocol.transport):
+        for _ in range(2):
+            await asyncio.sleep(0)
+
+
+def _may_have_arrived(transport: asyncio.BaseTransport | None) -> bool:
+    """Return whether a transport may have bytes that its protocol has not got."""
+    # TLS has buffers of its own, which no socket shows; and Windows has no `poll`.
+    if transport is None or transport.get_extra_info("sslcontext") is not None:
+        return True
+    number = transport.get_extra_info("socket").fileno()
+    if number < 0 or not hasattr(select, "poll"):
+        return True
+    waiting = select.poll()
+    waiting.register(number, select.POLLIN)
+    return bool(waiting.poll(0))
 
 
 class SingleResponseProtocol(ResponseHandler):
@@ -306,7 +326,7 @@ class SingleResponseProtocol(ResponseHandler):
         """Return the response when all bytes that arrived with it have been read."""
         message = await super().read()
         if self.uses > 1:  # there may be two responses
-            await _read_arrived()
+            await _read_arrived(self)
         return message
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -364,17 +384,21 @@ class StrictConnector(aiohttp.TCPConnector):
         port: int,
         traces: Sequence[Trace] | None = None,
     ) -> list[ResolveResult]:
-        if traces:
-            addresses = _route_of(traces).addresses
-            if addresses is not None:
-                return [*addresses]
+        del traces
+        route = ROUTE.get()
+        if route.addresses is not None:
+            return [*route.addresses]
         return await self.look_up(host, port)
 
     async def _get(self, key: ConnectionKey, traces: list[Trace]) -> Connection | None:
-        await _read_arrived()
-        route = _route_of(traces)
+        route = ROUTE.get()
         while (connection := await super()._get(key, traces)) is not None:
             protocol = cast("SingleResponseProtocol", connection.protocol)
+            try:
+                await _read_arrived(protocol)
+            except asyncio.CancelledError:
+                connection.close()
+                raise
             is_open = not (connection.closed or protocol.should_close)
             if is_open and route.allows(connection):
                 return connection
@@ -382,8 +406,3 @@ class StrictConnector(aiohttp.TCPConnector):
                 route.has_trailing_data = True
             connection.close()
         return None
-
-
-def _route_of(traces: Sequence[Trace]) -> Route:
-    # The context of a request has no public name here.
-    return cast("Route", traces[0]._trace_config_ctx.trace_request_ctx)  # noqa: SLF001 (see above)

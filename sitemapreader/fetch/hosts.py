@@ -45,6 +45,8 @@ REMEMBERED_SECONDS = 600
 """Time that a Crawl-delay or a 429 is kept after the last request to a host. A walk is never silent
 for as long between two requests to it."""
 
+_STRANGER = object()
+"""A requester that has no slot."""
 _SLOW_DOWN_SECONDS = 1.0
 _MIN_DELAY_SECONDS = 0.5
 _MAX_DELAY_SECONDS = 8.0
@@ -58,29 +60,27 @@ class Slot:
     """The right to one request at a host, and at its address, until it is released."""
 
     requester: object = None
-    is_lent: bool = False
-    """True if another requester may use the slot, because nothing is read from the server."""
     hosts: list[Host] = attrs.field(factory=list)
     """The host and the address that count the slot."""
-    _loan: asyncio.TimerHandle | None = None
+    lent_at: float = math.inf
+    """Monotonic time from which another requester may use the slot, because nothing is read from
+    the server."""
+
+    @property
+    def is_lent(self) -> bool:
+        """True if another requester may use the slot."""
+        return time.monotonic() >= self.lent_at
 
     def offer(self) -> None:
         """Lend the slot soon, because nothing is read from the server until `reclaim`."""
-        if self.hosts and self._loan is None:
-            loop = asyncio.get_running_loop()
-            self._loan = loop.call_later(LENT_AFTER_SECONDS, self._lend)
-
-    def _lend(self) -> None:
-        self.is_lent = True
-        for host in self.hosts:
-            host.serve()
+        if self.lent_at == math.inf:
+            self.lent_at = time.monotonic() + LENT_AFTER_SECONDS
+            for host in self.hosts:
+                host.await_loan()
 
     def reclaim(self) -> None:
         """End the loan. If the slot was lent, both requests use it until one of them ends."""
-        self.is_lent = False
-        if self._loan is not None:
-            self._loan.cancel()
-            self._loan = None
+        self.lent_at = math.inf
 
     def release(self) -> None:
         """Free the slot for the next request; further calls do nothing."""
@@ -114,6 +114,8 @@ class Host:
     )
     _gate: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
     """Held by the request that starts next, so that two starts are a delay apart."""
+    _loan: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
+    """Timer that serves the queue when a slot is lent."""
 
     # -- the rate
 
@@ -154,6 +156,9 @@ class Host:
 
     async def admit(self, slot: Slot) -> None:
         """Wait until there is room for a slot; the first that fits is admitted first."""
+        if not self._queue and self._has_room(slot.requester):
+            self._add(slot)
+            return
         admitted = asyncio.get_running_loop().create_future()
         self._queue[slot] = admitted
         self.serve()
@@ -195,8 +200,7 @@ class Host:
 
     def find_wait(self) -> float:
         """Return the seconds until a request might start; `math.inf` if there is no room."""
-        limit, _ = self.rate
-        if self._queue or sum(not slot.is_lent for slot in self._slots) >= limit:
+        if self._queue or not self._has_room(None):
             return math.inf
         return max(0.0, self.not_before - time.monotonic())
 
@@ -209,23 +213,44 @@ class Host:
         """Admit all waiting slots for which there is room."""
         while (slot := self._find_next()) is not None:
             self._queue.pop(slot).set_result(None)
-            self._slots.add(slot)
-            slot.hosts.append(self)
+            self._add(slot)
+        self.await_loan()
+
+    def await_loan(self) -> None:
+        """Serve the queue again when the next slot is lent; an empty queue needs no timer."""
+        if not self._queue:
+            return
+        now = time.monotonic()
+        offered = [slot.lent_at for slot in self._slots if slot.lent_at > now]
+        next_loan = min(offered, default=math.inf)
+        if self._loan is not None:
+            self._loan.cancel()
+            self._loan = None
+        if next_loan < math.inf:
+            loop = asyncio.get_running_loop()
+            self._loan = loop.call_later(next_loan - now, self.serve)
+
+    def _add(self, slot: Slot) -> None:
+        self._slots.add(slot)
+        slot.hosts.append(self)
 
     def _find_next(self) -> Slot | None:
-        limit, _ = self.rate
-        if not self._queue or sum(not slot.is_lent for slot in self._slots) >= limit:
+        if not self._queue or not self._has_room(_STRANGER):
             return None
         for slot, admitted in self._queue.items():
-            if not admitted.done() and self._count_for(slot.requester) < limit:
+            if not admitted.done() and self._has_room(slot.requester):
                 return slot
         return None
 
-    def _count_for(self, requester: object) -> int:
-        """Return the number of slots that a requester cannot borrow."""
-        return sum(
+    def _has_room(self, requester: object) -> bool:
+        """Return whether a requester may have another slot; it cannot borrow its own ones."""
+        limit, _ = self.rate
+        if len(self._slots) < limit:
+            return True
+        used = sum(
             not slot.is_lent or slot.requester is requester for slot in self._slots
         )
+        return used < limit
 
     @property
     def is_busy(self) -> bool:

@@ -15,7 +15,6 @@ from base64 import b64encode
 from contextlib import (
     AbstractAsyncContextManager,
     ExitStack,
-    aclosing,
     asynccontextmanager,
 )
 from copy import copy
@@ -218,7 +217,7 @@ class HttpFetcher(MakesClients):
             "headers": headers,
             "check_redirect": check_redirect,
         }
-        return Exchange(self, url, self.own_trust, request_options).open()
+        return Exchange(self, url, self.own_trust, request_options)
 
     @asynccontextmanager
     async def turn(self, url: str) -> AsyncIterator[None]:
@@ -287,10 +286,9 @@ class WalkClient(Client, MakesClients):
         With a breaker, which counts failures, FetchError is also raised for a host that is paused,
         or that requires a wait of more than a minute.
         """
-        exchange = Exchange(
+        return Exchange(
             self._http, url, self._trust, request_options, self, self._hosts
         )
-        return exchange.open()
 
 
 _NO_WAY = (IssueCode.DNS, IssueCode.CONNECT, IssueCode.TIMEOUT)
@@ -299,7 +297,7 @@ _NO_WAY = (IssueCode.DNS, IssueCode.CONNECT, IssueCode.TIMEOUT)
 
 @attrs.define(eq=False)
 class Exchange:
-    """The requests for one document: redirects, retries, slots."""
+    """The requests for one document (redirects, retries, slots); entering gives its response."""
 
     _fetcher: HttpFetcher
     _url: str
@@ -312,15 +310,17 @@ class Exchange:
     """Route of the present request."""
     _began: float = attrs.field(default=0.0, init=False)
     """The time of the clock at its begin, before its name was resolved."""
+    _response: HttpResponse = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._clock = DeadlineClock(self._fetcher.options.total_seconds)
 
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[HttpResponse]:
-        """Give the response."""
-        async with aclosing(await self._try_often()) as response:
-            yield response
+    async def __aenter__(self) -> HttpResponse:
+        self._response = await self._try_often()
+        return self._response
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._response.aclose()
 
     async def _try_often(self) -> HttpResponse:
         """Request the document until it succeeds or a retry cannot help."""

@@ -19,6 +19,7 @@ from sitemapreader._types.issues import IssueCode
 from sitemapreader.fetch.connections import (
     MAX_FIELD_BYTES,
     MAX_FIELDS,
+    ROUTE,
     BodyTooLongError,
     BytesAround,
     Route,
@@ -263,13 +264,13 @@ class HttpSession:
             # inside the loop, because a nonce may be sent only once
             if identity is not None:
                 headers.update(identity.sign(route.target.url))
+            token = ROUTE.set(route)  # for the connector
             try:
                 response = await self._open().get(
                     route.target.url,
                     headers=headers,
                     proxy=self.proxies.find(route.target.url),
                     allow_redirects=False,
-                    trace_request_ctx=route,  # for the connector
                 )
             except _UnansweredError as error:
                 # The reused connection failed, not the server, so the request is repeated at once
@@ -282,6 +283,8 @@ class HttpSession:
                 checked = cast("CheckedResponse", response)
                 checked.route = route
                 return checked
+            finally:
+                ROUTE.reset(token)
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is not None:
@@ -305,7 +308,6 @@ class HttpSession:
             max_line_size=MAX_FIELD_BYTES,
             max_field_size=MAX_FIELD_BYTES,
             max_headers=MAX_FIELDS,
-            trace_configs=[aiohttp.TraceConfig()],  # carries the route of a request
         )
         # Otherwise aiohttp would retry requests, and neither turns nor attempts would count them.
         self._session._retry_connection = False  # noqa: SLF001 (there is no option)
