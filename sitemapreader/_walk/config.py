@@ -196,8 +196,9 @@ def check_asking(config: WalkConfig) -> None:
 
 def shorten(limits: Limits, seconds: float) -> Limits:
     """Return limits by which a walk takes no longer."""
-    seconds = max(seconds, _LEAST_SECONDS)
-    return attrs.evolve(limits, walk_seconds=min(seconds, limits.walk_seconds))
+    if seconds >= limits.walk_seconds:
+        return limits
+    return attrs.evolve(limits, walk_seconds=max(seconds, _LEAST_SECONDS))
 
 
 def _check_type(

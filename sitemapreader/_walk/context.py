@@ -62,6 +62,13 @@ class Budget:
         """Time for which the consumer has held up the walk."""
         self._deadline = self._time() + limits.walk_seconds
         self._waits: set[asyncio.Timeout] = set()
+        self._alarm: asyncio.TimerHandle | None = None
+        """Timer of the end of the walk's time, for all waits."""
+        self._wake_at(self._deadline)
+
+    def end(self) -> None:
+        """Stop the timer of the walk, which nothing waits for any more."""
+        self._wake_at(None)
 
     def check(self, url: str) -> None:
         """Raise FetchError if another document may not be fetched."""
@@ -90,7 +97,7 @@ class Budget:
         finally:
             self.held_seconds += self._loop.time() - self._stopped_at
             self._stopped_at = None
-            self._wake_at(self._find_end())
+            self._wake_at(self._deadline + self.held_seconds)
 
     def _time(self) -> float:
         if self._stopped_at is None:
@@ -132,8 +139,9 @@ class Budget:
 
     async def within(self, awaitable: Awaitable[T], url: str) -> T:
         """Await a network operation, but not past the end of the walk's time."""
+        is_over = self._time() >= self._deadline
         try:
-            async with asyncio.timeout_at(self._find_end()) as timeout:
+            async with asyncio.timeout_at(0 if is_over else None) as timeout:
                 self._waits.add(timeout)
                 try:
                     return await awaitable
@@ -145,16 +153,18 @@ class Budget:
             self._check_clock()
             raise FetchError(self.exhausted or IssueCode.BUDGET_SECONDS, url) from None
 
-    def _find_end(self) -> float | None:
-        """Return when the time of the walk is over; `None` while its clock stands still."""
-        if self._stopped_at is None:
-            return self._deadline + self.held_seconds
-        return None
-
     def _wake_at(self, moment: float | None) -> None:
+        """End all waits at a moment; `None` while the clock of the walk stands still."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if moment is not None:
+            self._alarm = self._loop.call_at(moment, self._end_waits)
+
+    def _end_waits(self) -> None:
         for wait in self._waits:
             if not wait.expired():
-                wait.reschedule(moment)
+                wait.reschedule(0)
 
     def _check_clock(self) -> None:
         if self.exhausted is None and self._time() >= self._deadline:

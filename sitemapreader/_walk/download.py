@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeVar, Unpack
+from typing import IO, TYPE_CHECKING, Self, TypeVar, Unpack
 from zlib import crc32
 
 import attrs
@@ -116,45 +116,62 @@ def _is_encodable(url: str) -> bool:
     return url.isascii() or not any("\ud800" <= char <= "\udfff" for char in url)
 
 
-async def read_chunks(
-    response: Response,
-    budget: Budget,
-    document: Document,
-) -> AsyncGenerator[bytes, None]:
-    """Yield the body as it arrives; raise FetchError if it or the budget ends early."""
-    chunks = response.chunks()
-    counted = 0
-    try:
-        while (
-            chunk := await budget.within(_read_next(chunks, response), response.url)
-        ) is not None:
-            around = getattr(response, "bytes_around", 0)
-            received = len(chunk) + around - counted
-            counted = around
-            document.bytes_raw += received
-            budget.spend_bytes(response.url, received)
-            yield chunk
-    finally:
+class CountedChunks:
+    """The body of a response as it arrives, counted in its document and in the budget.
+
+    Iterating raises FetchError if the body or the budget ends early. To be closed.
+    """
+
+    def __init__(self, response: Response, budget: Budget, document: Document) -> None:
+        self._response = response
+        self._budget = budget
+        self._document = document
+        self._chunks = response.chunks()
+        self._around = 0
+        """Bytes around the body that were counted."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        url = self._response.url
+        chunk = await self._budget.within(self._read_next(), url)
+        if chunk is None:
+            raise StopAsyncIteration
+        received = len(chunk) + self._take_around()
+        self._document.bytes_raw += received
+        self._budget.spend_bytes(url, received)
+        return chunk
+
+    async def aclose(self) -> None:
+        """Count the last bytes, and end the reading."""
         # An answer that is cut off, or has no body, has bytes around it all the same.
-        around = getattr(response, "bytes_around", 0) - counted
-        document.bytes_raw += around
-        budget.count_bytes(around)
+        around = self._take_around()
+        self._document.bytes_raw += around
+        self._budget.count_bytes(around)
         # a generator that is left must be closed
-        if close := getattr(chunks, "aclose", None):
+        if close := getattr(self._chunks, "aclose", None):
             await close()
 
+    def _take_around(self) -> int:
+        """Return the bytes around the body since the last call."""
+        before = self._around
+        self._around = getattr(self._response, "bytes_around", 0)
+        return self._around - before
 
-async def _read_next(chunks: AsyncIterator[bytes], response: Response) -> bytes | None:
-    """Return the next bytes of a body, `None` at its end."""
-    try:
-        return await anext(chunks, None)
-    except OSError as error:  # of a caller's own client; TimeoutError is one of these
-        said = str(error) or type(error).__name__
-        if isinstance(error, TimeoutError):
-            code = IssueCode.STALLED
-        else:
-            code = IssueCode.BODY_CUT
-        raise FetchError(code, response.url, said) from error
+    async def _read_next(self) -> bytes | None:
+        """Return the next bytes of a body, `None` at its end."""
+        try:
+            return await anext(self._chunks, None)
+        except (
+            OSError
+        ) as error:  # of a caller's own client; TimeoutError is one of these
+            said = str(error) or type(error).__name__
+            if isinstance(error, TimeoutError):
+                code = IssueCode.STALLED
+            else:
+                code = IssueCode.BODY_CUT
+            raise FetchError(code, self._response.url, said) from error
 
 
 async def read_patiently(
@@ -179,7 +196,9 @@ async def read_patiently(
             seen = 0
             begin = 0
             try:
-                async with aclosing(read_chunks(response, budget, document)) as chunks:
+                async with aclosing(
+                    CountedChunks(response, budget, document)
+                ) as chunks:
                     async for chunk in chunks:
                         old = chunk[: size - seen]
                         new = chunk[size - seen :]
@@ -328,7 +347,9 @@ async def _read_small(
         context.limits, [], codings=read_codings(response.headers)
     )
     try:
-        async with aclosing(read_chunks(response, context.budget, document)) as chunks:
+        async with aclosing(
+            CountedChunks(response, context.budget, document)
+        ) as chunks:
             async for chunk in chunks:
                 if not await fill_in_steps(data, decompressor.decode(chunk), max_bytes):
                     break

@@ -62,10 +62,11 @@ def build_parts(
     options = config.options
     limits = config.limits
     urls = config.max_urls
+    client = make_client(fetcher, options.user_agent, config.map_hosts, options)
     budget = Budget(limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
     channel.stop_clock = budget.clock_stopped
     context = WalkContext(
-        client=make_client(fetcher, options.user_agent, config.map_hosts, options),
+        client=client,
         options=options,
         limits=limits,
         budget=budget,

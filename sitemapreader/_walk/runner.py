@@ -58,7 +58,7 @@ class WalkRunner:
                 if robots:
                     self._tasks.create_task(contain(partial(self._read_robots, robots)))
                 if self._config.site:
-                    self._tasks.create_task(contain(self._search))
+                    await contain(self._search)
             await self._parts.entry_filter.deliver_sample(self.context)
             await self.ending.run()
         finally:

@@ -263,6 +263,7 @@ class Walk(TaskStream[Batch]):
             context = parts.context
             # the consumer may still fetch
             self._lent.callback(context.client.end_trust)
+            self._lent.callback(context.budget.end)
             named = (
                 {*config.named, *config.logins} - config.files if config.trusted else ()
             )

@@ -37,7 +37,12 @@ from sitemapreader.fetch.client import Client, MakesClients, Trust
 from sitemapreader.fetch.hosts import PAUSE_CODES, UNSENT_CODES, HostThrottle, Slot
 from sitemapreader.fetch.proxies import Proxies
 from sitemapreader.fetch.refusals import make_refusal
-from sitemapreader.fetch.responses import DeadlineClock, HttpResponse, may_pass
+from sitemapreader.fetch.responses import (
+    DeadlineClock,
+    HttpResponse,
+    WaitTimer,
+    may_pass,
+)
 from sitemapreader.fetch.urls import (
     REDIRECTS,
     CheckRedirect,
@@ -105,6 +110,7 @@ class HttpFetcher(MakesClients):
         self.own_trust = Trust(options.allow_networks, options.allow_ports)
         self.hosts = HostThrottle(options.per_host, options.delay_seconds)
         self.addresses = HostThrottle(options.per_address, 0.0)
+        self.waits = WaitTimer(options)
         self._proxies = Proxies(options.proxy)
         self._proxies.check()
         self._resolver = resolver
@@ -313,7 +319,9 @@ class Exchange:
     _response: HttpResponse = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._clock = DeadlineClock(self._fetcher.options.total_seconds)
+        self._clock = DeadlineClock(
+            self._fetcher.options.total_seconds, self._fetcher.waits
+        )
 
     async def __aenter__(self) -> HttpResponse:
         self._response = await self._try_often()

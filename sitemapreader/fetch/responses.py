@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import attrs
 
@@ -35,43 +35,59 @@ _TICKS = 4
 _MAX_TICK_SECONDS = 1.0
 
 
-class _WaitTimer:
-    """Timer that ends one wait when its time is over.
+class WaitTimer:
+    """Timer of a fetcher, which ends each wait when its time is over.
 
     The time is measured in ticks. A tick that comes much too late shows that this process was
     stopped, or its event loop blocked; it counts half. Bytes that have arrived in between are read
     before the next tick.
     """
 
-    def __init__(self, seconds: float, timeout: asyncio.Timeout) -> None:
-        self._seconds = seconds
-        self._timeout = timeout
-        self._loop = asyncio.get_running_loop()
-        self._tick_seconds = min(seconds / _TICKS, _MAX_TICK_SECONDS)
+    def __init__(self, options: FetchOptions) -> None:
+        shortest = min(
+            options.headers_seconds, options.idle_seconds, options.total_seconds
+        )
+        self._tick_seconds = min(shortest / _TICKS, _MAX_TICK_SECONDS)
+        self._ends: dict[asyncio.Timeout, float] = {}
+        """Wait -> the counted time at which it ends."""
         self._counted = 0.0
-        self._ticked_at = time.monotonic()
-        self._next = self._loop.call_later(self._tick_seconds, self._tick)
+        self._ticked_at = 0.0
+        self._next: asyncio.TimerHandle | None = None
 
-    def stop(self) -> float:
-        """Stop the timer; return the seconds that count."""
-        self._next.cancel()
-        return self._counted + self._measure()
+    def begin(self, wait: asyncio.Timeout, seconds: float) -> float:
+        """End a wait in `seconds`, unless `end` comes first; return the counted time."""
+        if self._next is None:
+            self._ticked_at = time.monotonic()
+            self._plan_tick()
+        now = self._count()
+        self._ends[wait] = now + seconds
+        return now
 
-    def _measure(self) -> float:
-        """Return the seconds since the last tick that count."""
+    def end(self, wait: asyncio.Timeout) -> float:
+        """Forget a wait; return the counted time."""
+        del self._ends[wait]
+        return self._count()
+
+    def _count(self) -> float:
+        """Return the seconds that count up to now."""
         passed = time.monotonic() - self._ticked_at
-        is_late = passed > 2 * self._tick_seconds
-        if is_late:
-            return self._tick_seconds / 2
-        return passed
+        if passed > 2 * self._tick_seconds:
+            passed = self._tick_seconds / 2
+        return self._counted + passed
+
+    def _plan_tick(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._next = loop.call_later(self._tick_seconds, self._tick)
 
     def _tick(self) -> None:
-        self._counted += self._measure()
+        self._counted = self._count()
         self._ticked_at = time.monotonic()
-        if self._counted >= self._seconds:
-            self._timeout.reschedule(self._loop.time())
-        else:
-            self._next = self._loop.call_later(self._tick_seconds, self._tick)
+        self._next = None
+        for wait, end in self._ends.items():
+            if self._counted >= end and not wait.expired():
+                wait.reschedule(0)
+        if self._ends:
+            self._plan_tick()
 
 
 @attrs.define
@@ -87,6 +103,7 @@ class DeadlineClock:
     """
 
     _total_seconds: float
+    _timer: WaitTimer
     waited: float = 0.0
     tried_at: float = 0.0
 
@@ -105,15 +122,30 @@ class DeadlineClock:
         seconds = max(0.0, min(seconds, self._total_seconds - self.waited))
         try:
             async with asyncio.timeout(None) as timeout:
-                timer = _WaitTimer(seconds, timeout)
+                begun = self._timer.begin(timeout, seconds)
                 try:
                     return await work
                 finally:
-                    self.waited += timer.stop()
+                    self.waited += self._timer.end(timeout) - begun
         except TimeoutError as error:
             fault = error
         # the message of aiohttp or of the system has more detail
         raise make_error(str(fault) or f"nothing for {seconds:.3g} s") from fault
+
+
+@attrs.frozen(eq=False)
+class BodyChunks:
+    """The pieces of a body, for one `async for`."""
+
+    _read: Callable[[], Awaitable[bytes]]
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if piece := await self._read():
+            return piece
+        raise StopAsyncIteration
 
 
 @attrs.define(eq=False, repr=False, slots=False)
@@ -169,23 +201,25 @@ class HttpResponse:
         """The bytes that have arrived around the body."""
         return self._checked.around.count
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives, never decompressed; iterate once only.
 
         Raises:
             FetchError: the body broke off; all bytes that had arrived were yielded before.
         """
-        while True:
-            self._slot.reclaim()
-            try:
-                piece = await self._next_piece()
-            finally:
-                self._slot.offer()
-                self._note_trailing_data()
-            if not piece:
-                break
-            yield piece
-        await self.aclose()
+        return BodyChunks(self._read_chunk)
+
+    async def _read_chunk(self) -> bytes:
+        """Return the next bytes, while the slot is not lent; at the end release the response."""
+        self._slot.reclaim()
+        try:
+            piece = await self._next_piece()
+        finally:
+            self._slot.offer()
+            self._note_trailing_data()
+        if not piece:
+            await self.aclose()
+        return piece
 
     async def aclose(self) -> None:
         """Release the slot and the connection; leaving `open` does so too."""
