@@ -45,7 +45,7 @@ from sitemapreader.audit.sources import (
     open_walk,
 )
 from sitemapreader.audit.values import Facts
-from sitemapreader.audit.visits import SiteVisits, describe_pages
+from sitemapreader.audit.visits import TARGET_RULES, SiteVisits, describe_pages
 from sitemapreader.fetch import FolderFetcher
 
 if TYPE_CHECKING:
@@ -322,7 +322,13 @@ async def audit(
             store.insert_rows("baseline", before or ())
             has_text = database is not None or since_audit is not None
             visits = SiteVisits(
-                store, figures, pages, was is not None, has_text, on_page
+                store,
+                figures,
+                pages,
+                was is not None,
+                has_text,
+                not plan.chosen.keys().isdisjoint(TARGET_RULES),
+                on_page,
             )
             values = figures.make_parameters(begun)
             run = AuditRun(store, plan, figures, values, visits, found, old)

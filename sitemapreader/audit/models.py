@@ -293,6 +293,9 @@ class AuditOptions:
     page_seed: int = _make_number_check(0)
     page_probes: int = _make_number_check(10)
     """Number of folders in which a made-up path is requested."""
+    page_targets: int = _make_number_check(100)
+    """Number of pages that are requested because visited pages name them as canonical or version,
+    and no sitemap lists them. There are never more than visited pages."""
     slow_page_seconds: float = _make_number_check(3)
     # URLs
     many_parameters: int = _make_number_check(4)

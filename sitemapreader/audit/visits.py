@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import aclosing, suppress
+from functools import partial
 from hashlib import blake2b
 from itertools import islice
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
@@ -50,6 +52,15 @@ _JUDGING = (
     ),
     *("find_faults", "find_indexed", "add_alternates", "find_fates", "forget_alike"),
 )
+TARGET_RULES = frozenset(
+    {
+        "page-canonical-elsewhere",
+        "page-canonical-variant",
+        "hreflang-target-not-indexed",
+        "hreflang-target-not-listed",
+    }
+)
+"""Rules about pages that a visited page names, whether they are listed or not."""
 _NEEDS = {"listed": Need.PAGES, "old": Need.WAS}
 _TABLES = {"listed": "url", "old": "(SELECT rowid AS id, * FROM old)"}
 
@@ -151,6 +162,8 @@ class SiteVisits:
     """True if the old URLs are visited as well, all or as many."""
     _has_text: bool
     """True if the texts of a folder's files are to be compared."""
+    _has_targets: bool = True
+    """True if a rule judges pages that visited pages name, and that no sitemap lists."""
     _on_page: Callable[[PageVisit], object] | None = None
     missing: dict[Need, str] = attrs.field(init=False)
 
@@ -272,17 +285,18 @@ class SiteVisits:
             *probes,
             *(loc for (loc,) in database.ask(_PAGE_QUERIES["list_sample"])),
         ]
-        visits = visit_pages(
-            urls,
-            fetcher,
-            seconds=min(figures.page_seconds, seconds),
+        begun = monotonic()
+        request = partial(
+            visit_pages,
+            fetcher=fetcher,
             slow_seconds=figures.slow_page_seconds,
             robots=database.robots,
             network=network,
             trusted=tuple(trusted),
-            probes=probes,
             respect_robots=respect_robots,
         )
+        seconds = min(figures.page_seconds, seconds)
+        visits = request(urls, seconds=seconds, probes=probes)
         visited: list[PageVisit] = []
         is_probed = False
         async with aclosing(visits):
@@ -300,6 +314,26 @@ class SiteVisits:
         self._insert(visited)
         if not is_probed:
             self.missing[Need.PROBES] = "no made-up path got a response"
+        if targets := self._list_targets():
+            left = seconds - (monotonic() - begun)
+            async with aclosing(request(targets, seconds=max(left, 0.0))) as visits:
+                self._insert_targets([each async for each in visits])
+
+    def _list_targets(self) -> list[str]:
+        """Return URLs that visited pages name as canonical or version, and nothing lists."""
+        if not self._has_targets:
+            return []
+        most = int(self._figures.page_targets)
+        return [
+            loc
+            for (loc,) in self._database.ask(_PAGE_QUERIES["list_targets"], limit=most)
+        ]
+
+    def _insert_targets(self, visits: Iterable[PageVisit]) -> None:
+        """Insert visits of pages that are only named, without what they name themselves."""
+        rows = [self._describe(each) | {"is_named": True} for each in visits]
+        if rows:
+            self._database.insert_dicts("page", rows)
 
     def _insert_probe(self, folder: str, visit: PageVisit) -> None:
         """Insert the response to a made-up path of a folder: its error page, with any status."""
@@ -316,16 +350,19 @@ class SiteVisits:
 
     def _insert(self, visits: Iterable[PageVisit]) -> None:
         """Insert visits, some at a time."""
-        robots = [robot.lower() for robot in self._figures.robots]
         visits = iter(visits)
         while batch := list(islice(visits, _VISITS_AT_ONCE)):
             self._database.insert_dicts(
-                "page", [_describe_visit(each, robots) for each in batch]
+                "page", [self._describe(each) for each in batch]
             )
             self._database.insert_rows(
                 "page_alternate",
                 [row for each in batch for row in _list_alternates(each)],
             )
+
+    def _describe(self, visit: PageVisit) -> dict[str, Any]:
+        """Return the row of a visit for the robots of this audit."""
+        return _describe_visit(visit, [each.lower() for each in self._figures.robots])
 
     def _try_folder(self, folder: FolderFetcher) -> str:
         """Return why a large folder is not a built site, by a few URLs; or ""."""
@@ -381,6 +418,11 @@ class SiteVisits:
                 and url not in old
                 and not self._is_refused(url)
             )
+        self._insert_targets(
+            visit
+            for visit in map(site.visit, self._list_targets())
+            if not visit.not_judged
+        )
         is_whole = site.base_url.count("/") == 3
         place = (site.base_url, url_key(site.base_url), fitting)
         row = (*place, site.may_answer_more, site.answers_all, is_whole)

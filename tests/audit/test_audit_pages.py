@@ -305,11 +305,18 @@ async def test_a_built_folder_is_judged_by_its_pages(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("canonicals", "severity"),
-    [(("b",), "error"), (("A",), "warning"), (("a", "A"), "error")],
+    ("canonicals", "found"),
+    [
+        (("b",), ("page-canonical-elsewhere", "error", "b")),
+        (("A",), ("page-canonical-variant", "warning", "A, which returns 404")),
+        (
+            ("a", "A"),
+            ("page-canonical-elsewhere", "error", "A, which returns 404"),
+        ),
+    ],
 )
 async def test_how_much_a_canonical_differs(
-    tmp_path: Path, canonicals: tuple[str, ...], severity: str
+    tmp_path: Path, canonicals: tuple[str, ...], found: tuple[str, str, str]
 ) -> None:
     """Another page is an error, as are two; another spelling of this one is a warning."""
     base = "https://example.org/"
@@ -319,9 +326,68 @@ async def test_how_much_a_canonical_differs(
         "b.html": page(),
         "sitemap.xml": list_pages(base, "a", "b"),
     }
-    code = "page-canonical-elsewhere"
+    code = "page-canonical-*"
     with await judge(build(tmp_path, **texts), None, select=[code]) as result:
-        assert [each.severity for each in result.findings] == [severity]
+        (finding,) = result.findings
+        shown = finding.examples[0].detail.rpartition(base)[2]
+        assert (finding.rule.code, finding.severity, shown) == found
+
+
+TARGETS = ["page-canonical-elsewhere", "hreflang-target-*", "page-not-found"]
+
+
+async def test_pages_that_are_only_named_are_requested() -> None:
+    """What a canonical link and hreflang name need not be listed to be found wrong."""
+    requested: list[str] = []
+
+    def note(text: str, **headers: str) -> Any:
+        def respond(request: web.Request) -> web.Response:
+            requested.append(request.path)
+            status = 301 if headers else 200
+            return web.Response(
+                text=text, status=status, headers=headers, content_type="text/html"
+            )
+
+        return respond
+
+    async with serve_pages() as server:
+
+        def name(relation: str, path: str) -> str:
+            return page(f'<link {relation} href="{server.base}{path}">')
+
+        server.pages |= {
+            "/lost": name("rel=canonical", "none"),
+            "/moves": name("rel=canonical", "old"),
+            "/fine": name("rel=canonical", "good"),
+            "/en": name("rel=alternate hreflang=de", "de"),
+            "/old": note("", Location="/good"),
+            "/good": note(page()),
+            "/de": note("", Location="/good"),
+        }
+        publish(server, "lost", "moves", "fine", "en")
+        with await judge(server.base, select=TARGETS) as result:
+            base = server.base
+            assert hits(result) == {
+                "page-canonical-elsewhere": [
+                    ("fine", f"{base}good"),
+                    ("lost", f"{base}none, which returns 404"),
+                    ("moves", f"{base}old, which redirects to {base}good"),
+                ],
+                "hreflang-target-not-indexed": [
+                    ("en", f"{base}de redirects to {base}good")
+                ],
+            }
+            tally = known(result.facts.pages)
+            assert (tally.listed, tally.visited, tally.judged) == (4, 4, 4)
+        requested.clear()
+        figures = attrs.evolve(FIGURES, page_targets=1)
+        with await judge(server.base, select=TARGETS, figures=figures) as result:
+            assert len({*requested} - {"/good"}) <= 1
+            (finding,) = result.findings[:1]
+            assert finding.count == 3
+        requested.clear()
+        with await judge(server.base, select=["page-not-found"]):
+            assert not requested
 
 
 async def test_a_sitemap_that_nothing_names(tmp_path: Path) -> None:

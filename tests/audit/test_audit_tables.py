@@ -101,7 +101,7 @@ def test_figures_that_rules_name_are_there() -> None:
         assert parts <= parameters.keys(), rule.code
         named |= parts
     others = {"least_overlap", "examples"}  # the run needs these, and the visits those
-    others |= {"page_seconds", "page_seed", "page_probes"}
+    others |= {"page_seconds", "page_seed", "page_probes", "page_targets"}
     assert parameters.keys() - named == others
 
 

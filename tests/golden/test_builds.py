@@ -34,7 +34,7 @@ TRUE = {
     # the sitemap lists /docs: its canonical has a slash, and it is not in the folder /docs/; the
     # German start page links to /docs/
     "astro-starlight": {
-        "page-canonical-elsewhere": ["docs"],
+        "page-canonical-variant": ["docs"],
         "out-of-scope": [""],
         "hreflang-target-not-listed": ["docs/de/"],
     },

@@ -13,6 +13,20 @@ ORDER BY is_target, pages DESC, folder
 -- list_sample: in the order of the visits
 SELECT loc FROM sample GROUP BY loc ORDER BY min(turn), loc
 
+-- list_targets: pages that visited ones or their sitemaps name as canonical or version, and nothing lists
+SELECT min(loc) FROM (
+    SELECT canonical AS loc, url_key(canonical) AS key, 0 AS kind FROM page
+    UNION ALL SELECT key, key, 1 FROM page_alternate
+    UNION ALL SELECT a.key, a.key, 1 FROM alternate a JOIN sample s ON s.url = a.url
+    WHERE a.hreflang IS NOT NULL AND NOT s.is_old
+)
+WHERE regexp_matches(key, '^https?://') AND key NOT IN (
+    SELECT key FROM url UNION ALL SELECT url_key(loc) FROM page
+    UNION ALL SELECT url_key(final_url) FROM page WHERE final_url <> ''
+)
+GROUP BY key ORDER BY min(kind), hash(key)
+LIMIT (SELECT least($limit, count(*)) FROM page WHERE not_judged IS NULL)
+
 -- list_listed: of the sample
 SELECT loc FROM sample WHERE NOT is_old ORDER BY turn
 
@@ -83,7 +97,7 @@ GROUP BY text_hash HAVING count(DISTINCT key) = 1
 
 -- forget_alike: the same today
 DELETE FROM earlier WHERE text_hash IN (
-    SELECT text_hash FROM page GROUP BY text_hash HAVING count(DISTINCT key) > 1
+    SELECT text_hash FROM page WHERE NOT is_named GROUP BY text_hash HAVING count(DISTINCT key) > 1
 )
 
 -- compared: pages whose texts are known from both audits, by one version of what a text is
@@ -238,7 +252,8 @@ SELECT p.loc AS url, status,
        CASE WHEN not_judged IS NULL OR statuses <> '' THEN coalesce(final_url, '') ELSE '' END AS final_url,
        round(1000 * seconds)::BIGINT AS ms, title, CASE WHEN status = 200 THEN is_noindex END AS noindex,
        coalesce(canonical, '') AS canonical, coalesce(chain, statuses, '') AS redirects,
-       concat_ws(', ', CASE WHEN is_listed THEN 'listed' END, CASE WHEN is_old THEN 'old' END) AS list,
+       concat_ws(', ', CASE WHEN is_listed THEN 'listed' END, CASE WHEN is_old THEN 'old' END,
+                 CASE WHEN is_named THEN 'named' END) AS list,
        coalesce(hits.codes, '') AS findings, coalesce(not_judged, '') AS not_judged
 FROM page p LEFT JOIN ({}) hits ON hits.url = p.loc
 ORDER BY p.loc, list

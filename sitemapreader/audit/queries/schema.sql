@@ -235,6 +235,7 @@ CREATE TABLE page (            -- a row a visit
     loc VARCHAR, key VARCHAR,  -- of --pages
     is_listed BOOLEAN DEFAULT false,        -- in a sitemap
     is_old BOOLEAN DEFAULT false,           -- of the old site
+    is_named BOOLEAN DEFAULT false,         -- only by a visited page, as canonical or as a version
     file VARCHAR,              -- of a built folder; '' on the network
     may_redirect BOOLEAN,      -- to the same with a slash at its end, on most hosts
     final_url VARCHAR, final_key VARCHAR,   -- after redirects
@@ -268,6 +269,18 @@ CREATE TABLE page (            -- a row a visit
     fault VARCHAR,             -- the one rule about its answer that it hits, if it is listed
     fate VARCHAR               -- the one rule about what became of it, if it is old
 );
+CREATE VIEW target AS          -- pages that are only named, and why that is wrong; NULL if it is not
+SELECT key, CASE
+    WHEN status IN (401, 407) OR leads_to_login THEN 'requires a login'
+    WHEN status >= 400 THEN 'returns ' || status
+    WHEN error <> '' THEN 'is not reached (' || split_part(error, ':', 1) || ')'
+    WHEN is_soft_404 THEN 'is an error page'
+    WHEN final_key <> key THEN 'redirects to ' || final_url
+    WHEN refresh_seconds <= 5 THEN 'refreshes to ' || refresh_url
+    WHEN is_noindex THEN 'forbids indexing'
+    WHEN canonical_key <> final_key THEN 'names ' || canonical || ' as canonical'
+    END AS why
+FROM page WHERE is_named AND not_judged IS NULL;
 CREATE TABLE page_alternate (
     page VARCHAR,              -- key
     hreflang VARCHAR,          -- in lower case

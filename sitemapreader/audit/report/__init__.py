@@ -107,6 +107,13 @@ def show_share(part: int, whole: int) -> str:
     return f"{share:.1f}%"
 
 
+WEIGHTS = (
+    "A share of all pages weighs each page of the sample by the size of its sitemap and folder, "
+    "so that equal counts can be different shares."
+)
+"""Explanation of the shares in a report about a sample."""
+
+
 def show_percent(share: float) -> str:
     """Write an estimated share in percent: "0.017", "1.8", "99.7", "100"."""
     if 0 < share < 0.00001:

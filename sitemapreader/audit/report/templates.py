@@ -140,6 +140,7 @@ def _load_environment() -> Environment:
         "share": words.show_share,
         "rate": words.show_rate,
         "faulty": words.show_faulty,
+        "weights": words.WEIGHTS,
         "shorten": _shorten_url,
         "asset": _read_asset,
     }

@@ -1,7 +1,7 @@
 -- title: URLs that differ only in case
 -- severity: warning
 -- unit: URLs
--- cause: url-uppercase, page-redirects, page-canonical-elsewhere
+-- cause: url-uppercase, page-redirects, page-canonical-elsewhere, page-canonical-variant
 -- detects: URLs that are equal apart from scheme, www., final slash, case and tracking parameters,
 --   and that differ in the case of the path.
 -- meaning: Paths are case-sensitive, so these are two URLs, most likely for the same page.

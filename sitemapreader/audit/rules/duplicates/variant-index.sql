@@ -1,7 +1,7 @@
 -- title: Same folder with and without its index file
 -- severity: warning
 -- unit: URLs
--- cause: page-redirects, page-canonical-elsewhere
+-- cause: page-redirects, page-canonical-elsewhere, page-canonical-variant
 -- detects: A URL that ends with `/index.html` (or the index file of another server) is listed
 --   beside the URL of its folder, with or without the final slash.
 -- meaning: Servers return the same page for both, so two URLs compete for it.

@@ -1,7 +1,7 @@
 -- title: Same URL with and without final slash
 -- severity: warning
 -- unit: URLs
--- cause: page-redirects, page-canonical-elsewhere
+-- cause: page-redirects, page-canonical-elsewhere, page-canonical-variant
 -- detects: URLs that are equal apart from scheme, www., final slash, case and tracking parameters,
 --   and that differ in the final slash of the path.
 -- meaning: Two URLs compete for one page.

@@ -8,8 +8,8 @@
 --   in that language.
 -- advice: Name the final, canonical URL of each version.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
-WITH target AS (
-    SELECT key, file, CASE
+WITH visited AS (
+    SELECT key, CASE
         WHEN fault = 'page-redirects' AND final_key <> key THEN 'redirects to ' || final_url
         WHEN fault = 'page-redirects' THEN 'refreshes to ' || refresh_url
         WHEN fault = 'page-login' THEN 'requires a login'
@@ -19,6 +19,8 @@ WITH target AS (
         WHEN fault IS NULL AND canonical_key <> final_key THEN 'names ' || canonical || ' as canonical'
         END AS why
     FROM page WHERE is_listed AND not_judged IS NULL
+    UNION ALL
+    FROM target
 ), named AS (
     SELECT a.url, a.key, a.href, NULL AS file, NULL AS file_line
     FROM alternate a WHERE a.hreflang IS NOT NULL AND a.file IS NULL
@@ -28,6 +30,6 @@ WITH target AS (
 )
 SELECT page.loc AS url, min(n.href || ' ' || t.why) AS detail, page.document, min(n.file) AS file,
        min(n.file_line) AS file_line
-FROM named n JOIN target t ON t.key = n.key AND t.why IS NOT NULL
+FROM named n JOIN visited t ON t.key = n.key AND t.why IS NOT NULL
 JOIN url page ON page.id = n.url AND page.key <> n.key
 GROUP BY page.id, page.loc, page.document, n.key

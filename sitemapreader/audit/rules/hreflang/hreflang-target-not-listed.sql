@@ -3,10 +3,10 @@
 -- unit: links
 -- needs: hreflang, complete
 -- detects: The sitemap or the visited page of A names B, and no sitemap lists B, though other URLs
---   of its host are listed. B is left out if its page was visited and forbids indexing.
+--   of its host are listed. B is left out if its page was visited and is not
+--   indexed, which is `hreflang-target-not-indexed`.
 -- meaning: The sitemaps cannot show its link back, and often the URL is wrong.
--- advice: List each version with all its alternates if it returns 200, or correct the link. A version
---   that is not listed was not requested.
+-- advice: List each version with all its alternates, or correct the link.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
 WITH named AS (
     SELECT a.url, a.key, a.href, '' AS file, NULL AS file_line
@@ -25,4 +25,5 @@ WHERE host_of(n.key) IN (SELECT host FROM host)
       SELECT bare_page(key) FROM page
       WHERE NOT is_listed AND (is_noindex OR refresh_url IS NOT NULL OR canonical_key <> final_key)
   )
+  AND n.key NOT IN (SELECT key FROM target WHERE why IS NOT NULL)
 GROUP BY page.id, page.loc, page.document, n.key

@@ -14,7 +14,7 @@
 SELECT loc AS url, file AS detail, NULL AS document, file, CASE WHEN is_archive THEN 'info' END AS severity
 FROM (
     SELECT loc, file, is_archive_path(path_of(key)) AS is_archive FROM page
-    WHERE NOT is_listed AND not_judged IS NULL AND title IS NOT NULL AND NOT is_noindex
+    WHERE NOT is_listed AND NOT is_named AND not_judged IS NULL AND title IS NOT NULL AND NOT is_noindex
       AND refresh_url IS NULL
       AND (canonical_key IS NULL OR canonical_key = final_key OR canonical_differs_by = 'slash')
       AND statuses = '' AND key NOT IN (SELECT key FROM url) AND NOT is_numbered_path(path_of(key))
