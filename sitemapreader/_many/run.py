@@ -110,12 +110,13 @@ class SiteWalk:
             return 0
         return sum(document.children for document in self.walk.report.documents)
 
-    def make_outcome(self) -> SiteOutcome:
-        """Return the outcome of the site, as it stands."""
+    def make_outcome(self, **turn: Any) -> SiteOutcome:
+        """Return the outcome of the site, as it stands, with its next `turn`."""
         if self.walk is None:
-            return SiteOutcome(self.name, SiteStatus.FAILED, str(IssueCode.INVALID_URL))
+            reason = str(IssueCode.INVALID_URL)
+            return SiteOutcome(self.name, SiteStatus.FAILED, reason, **turn)
         report = self.walk.report
-        outcome = attrs.evolve(report.outcome, site=self.name)
+        outcome = attrs.evolve(report.outcome, site=self.name, **turn)
         if self.is_broken:
             return attrs.evolve(outcome, status=SiteStatus.ERROR, reason=self.fault)
         if not (self.children or self.fault):
@@ -359,9 +360,10 @@ class SiteRun(TaskStream[SiteBatch]):
     ) -> None:
         """Walk over a site, and note the fault that ended the walk."""
         limits = self._config.limits
+        seconds = self._end - asyncio.get_running_loop().time()
         if not task.is_local:
-            limits = shorten(limits, limits.site_seconds)
-        limits = shorten(limits, self._end - asyncio.get_running_loop().time())
+            seconds = min(seconds, limits.site_seconds)
+        limits = shorten(limits, seconds)
         config = task.aim(self._config, due, limits)
         share = max(_MIN_BUFFERED_EVENTS, BUFFERED_EVENTS // self._places.number)
         site.walk = Walk(config, buffered=share)
@@ -398,7 +400,7 @@ class SiteRun(TaskStream[SiteBatch]):
         return rows
 
     async def _end_site(self, site: SiteWalk, **turn: Any) -> None:
-        outcome = attrs.evolve(site.make_outcome(), **turn)
+        outcome = site.make_outcome(**turn)
         self._record(outcome)
         if self._watcher is not None:
             await self._watcher(site, outcome)

@@ -54,15 +54,17 @@ def _positive(
     value: object,
 ) -> None:
     is_count = field.type in (int, "int")
+    kind: type = Integral if is_count else Real
+    is_number = isinstance(value, kind)
+    if is_number and 0 < float(value) < float("inf"):  # type: ignore[arg-type]
+        return
     adjective = "whole" if is_count else "finite"
     rule = f"`{field.name}` must be a {adjective} number above zero, got {value!r}"
-    is_whole = isinstance(value, Integral)
-    if not isinstance(value, Real) or (is_count and not is_whole):
+    if not is_number:
         raise TypeError(f"{rule}; leave it out for the default")
-    if not 0 < float(value) < float("inf"):
-        raise ValueError(
-            f"{rule}; there is no value for 'unlimited', so write a number that you can afford"
-        )
+    raise ValueError(
+        f"{rule}; there is no value for 'unlimited', so write a number that you can afford"
+    )
 
 
 def _limit(default: float) -> Any:

@@ -26,6 +26,7 @@ from sitemapreader._types.urls import url_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
+    from types import TracebackType
 
 T = TypeVar("T")
 Connection: TypeAlias = sqlite3.Connection
@@ -72,23 +73,53 @@ class DamageError(Exception):
     """A state file with content that no walk can have written."""
 
 
-@contextmanager
-def wrap_errors(path: Path) -> Iterator[None]:
-    """Turn errors of the database, the disk and damaged rows into StateError."""
-    try:
-        yield
-    except (sqlite3.Error, DamageError, UnicodeDecodeError) as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            detail = f"{error}: another program is writing it: wait until it ends, then walk again"
-            raise StateError(path, detail, is_locked=True) from error
-        if is_damage(error):
-            advice = "the next walk replaces it"
-        else:
-            advice = "remove the cause, and walk again"
-        raise StateError(path, f"{error}: {advice}") from error
-    except OSError as error:
-        raise StateError(path, error.strerror or str(error)) from error
+class Guard:
+    """A context in which errors of the database, the disk and damaged rows become StateError.
+
+    One thread at a time is in it, and may enter it again. It is a class, because a walk enters it
+    for each statement, and a generator takes five times as long.
+
+    Attributes:
+        is_damaged: True once an error has meant that the file is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.is_damaged = False
+        self._path = path
+        # SQLite calls `inflate` while it holds its own lock: two threads would stop each other.
+        self._turn = threading.RLock()
+
+    def __enter__(self) -> None:
+        self._turn.acquire()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._turn.release()
+        if error is None:
+            return
+        self.is_damaged |= is_damage(error)
+        known = (sqlite3.Error, DamageError, UnicodeDecodeError, OSError)
+        if isinstance(error, known) and not isinstance(error, StateError):
+            raise _make_state_error(self._path, error) from error
+
+
+def _make_state_error(path: Path, error: Exception) -> StateError:
+    """Return the StateError of another error, with its remedy."""
+    if isinstance(error, OSError):
+        return StateError(path, error.strerror or str(error))
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        detail = f"{error}: another program is writing it: wait until it ends, then walk again"
+        return StateError(path, detail, is_locked=True)
+    if is_damage(error):
+        advice = "the next walk replaces it"
+    else:
+        advice = "remove the cause, and walk again"
+    return StateError(path, f"{error}: {advice}")
 
 
 def is_damage(error: BaseException | None) -> bool:
@@ -124,10 +155,9 @@ class StateFile:
         self.quarantined_as: Path | None = None
         self.turn = asyncio.Lock()
         self.users: set[str] = set()
-        self._is_damaged = self._is_held = False
-        # SQLite calls `inflate` while it holds its own lock: two threads would stop each other.
-        self._turn = threading.RLock()
-        with wrap_errors(path):
+        self._is_held = False
+        self._guard = Guard(path)
+        with self._guard:
             if path.exists() and not path.is_file():
                 if path.is_dir():
                     what = "folder"
@@ -183,7 +213,7 @@ class StateFile:
 
     def query_now(self, query: Callable[[Connection], T]) -> T:
         """Do the same without waiting for other walks."""
-        with self.guard():
+        with self._guard:
             return query(self.connection)
 
     async def work(self, change: Callable[[Connection], T], name: str) -> T:
@@ -206,7 +236,7 @@ class StateFile:
                 "the file was replaced or removed during the walk, so the rest was not recorded: "
                 "walk again",
             )
-        with self.guard():
+        with self._guard:
             self.connection.execute("SAVEPOINT part")
             try:
                 result = change(self.connection)
@@ -229,7 +259,7 @@ class StateFile:
         with suppress(sqlite3.Error):
             self.connection.close()
         with suppress(OSError):  # then the next walk finds it as it is
-            if self._is_damaged:
+            if self._guard.is_damaged:
                 _quarantine(self.path)
             elif _identify_file(self.path) != self._identity:
                 # SQLite leaves the log of a file that was moved away, and would bring it into the
@@ -237,16 +267,6 @@ class StateFile:
                 for suffix in _ATTACHED[1:]:
                     self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
         self._lock.close()
-
-    @contextmanager
-    def guard(self) -> Iterator[None]:
-        """Keep other threads away; turn errors into StateError, and remember damage."""
-        try:
-            with self._turn, wrap_errors(self.path):
-                yield
-        except StateError as error:
-            self._is_damaged |= is_damage(error)
-            raise
 
     async def hold_back(self) -> bool:
         """Hold back all changes from now on, as `hold` does."""
@@ -273,7 +293,7 @@ class StateFile:
                 "or choose another file",
                 is_locked=True,
             )
-        with self.guard():
+        with self._guard:
             self.connection.execute("BEGIN IMMEDIATE")
         self._is_held = True
 
@@ -289,7 +309,7 @@ class StateFile:
         for temporary, path in files:
             temporary.replace(path)
             _sync_folder(path.parent)
-        with self.guard():
+        with self._guard:
             self.connection.execute("COMMIT")
         self._is_held = False
 
@@ -308,7 +328,7 @@ class StateFile:
 @contextmanager
 def open_reader(path: Path) -> Iterator[Connection]:
     """Open a state file for reading only, even while a walk writes it."""
-    with wrap_errors(path):
+    with Guard(path):
         if not path.is_file():
             if path.exists():
                 what = "this is not a file"

@@ -180,7 +180,6 @@ _IS_LOST = "site = :site AND lost_stamp IS NOT NULL AND NOT kind"
 
 def weigh(row: DocumentRow, outcome: Document) -> Evidence:
     """Return the evidence in the outcome of a document; `row` is its earlier record."""
-    errors = list_errors(outcome.counts)
     is_absent = outcome.http_status in ABSENT_STATUSES or outcome.reason in _NO_LIST
     is_limited = outcome.reason.startswith("budget-")
     match outcome.status:
@@ -192,7 +191,7 @@ def weigh(row: DocumentRow, outcome: Document) -> Evidence:
             return Evidence.CLAIM
         case Status.SKIPPED if outcome.reason == ALREADY_READ and row.digest is None:
             return Evidence.FULL  # another address of a document, and never more
-        case Status.PARTIAL if _OF_ONE_RECORD.issuperset(errors):
+        case Status.PARTIAL if _OF_ONE_RECORD.issuperset(list_errors(outcome.counts)):
             return Evidence.FULL
         case Status.FAILED if is_absent:
             return Evidence.ABSENT

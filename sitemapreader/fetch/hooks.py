@@ -6,7 +6,7 @@ A fetcher of your own may have attributes of any names: an `httpx.Limits` named 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast, runtime_checkable
 
 from sitemapreader._types.options import FetchOptions, Limits
 
@@ -76,11 +76,10 @@ Hook = TypeVar("Hook")
 
 def find_hook(fetcher: object, hook: type[Hook]) -> Hook | None:
     """Return a fetcher as one of these types if it is one, else `None`."""
-    if not isinstance(fetcher, hook):
-        return None
-    if hook in _METHODS and not callable(getattr(fetcher, _METHODS[hook])):
+    # `isinstance` would collect the names of a protocol each time, for each site
+    if hook in _METHODS and not callable(getattr(fetcher, _METHODS[hook], None)):
         return None
     for name, value_type in _VALUES.get(hook, {}).items():
-        if not isinstance(getattr(fetcher, name), value_type):
+        if not isinstance(getattr(fetcher, name, None), value_type):
             return None
-    return fetcher
+    return cast("Hook", fetcher)
