@@ -253,6 +253,8 @@ def parse_column(texts: list[str]) -> list[datetime | None]:
 
 def _parse_plain(texts: list[str]) -> list[datetime | None]:
     """Read dates in full form, and blanks."""
+    if min(map(len, texts)) > len("2026-01-01"):
+        return list(map(_from_iso, texts))
     moments: list[datetime | None] = []
     append = moments.append
     for text in texts:

@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import (
         Callable,
         Iterable,
-        Mapping,
         Sequence,
-        Set as AbstractSet,
     )
 
     from sitemapreader._read.stats import ReadStats
@@ -44,6 +42,8 @@ if TYPE_CHECKING:
     from sitemapreader._types.rows import Events
 
     Column: TypeAlias = Sequence[Any]
+    Repairs: TypeAlias = dict[int, set[IssueCode]]
+    """Place of a record in a batch -> what was repaired in it."""
     Stretch: TypeAlias = tuple[Events, slice | None]
     """Entries (columns where none has extensions), and the places of odd records behind them."""
 
@@ -80,37 +80,61 @@ class RecordTexts:
     runs: dict[str, list[str]] = attrs.field(factory=dict)
     extras: list[str] = attrs.field(factory=list)
 
+    def blame(self, marks: Iterable[object]) -> None:
+        """Mark records as odd."""
+        self.odd.update(compress(count(), marks))
+
     def blank_odd(self) -> None:
         """Remove the texts of odd records, which may be no XML."""
         for column in filter(None, [*self.fields, *self.runs.values(), self.extras]):
             for place in self.odd:
                 column[place] = ""
 
+    def mend_references(self) -> Repairs:
+        """Mend the references in fields; return the codes of each record.
+
+        Records with a reference that is no character are odd, and so are ones with an odd reference
+        in an extension.
+        """
+        repairs: defaultdict[int, set[IssueCode]] = defaultdict(set)
+        for column in self.fields:
+            for place in find_odd_references(column):
+                column[place] = mend_references(column[place], repairs[place])
+        for column in [*self.fields, *self.runs.values(), self.extras]:
+            self.odd.update(find_odd_references(column))
+        self.blank_odd()
+        return repairs
+
+    def check_element_runs(
+        self, runs: Sequence[str], are_clean: Callable[[list[str]], bool]
+    ) -> None:
+        """Mark the records with a run of elements that needs an Issue as odd."""
+        filled = list(filter(None, runs))
+        if filled and not are_clean(filled):
+            self.blame(bool(run) and not are_clean([run]) for run in runs)
+
 
 class Columns:
-    """The values of a batch by columns."""
+    """The values of a batch by columns; `repairs` are the ones of each record.
+
+    `is_marked` says that references and sections are not decoded yet.
+    """
 
     def __init__(
         self,
         stats: ReadStats,
         texts: RecordTexts,
-        repairs: Mapping[int, AbstractSet[IssueCode]],
+        repairs: Repairs,
         *,
         is_marked: bool = False,
     ) -> None:
-        texts.blank_odd()
-        self.odd = texts.odd
-        """The places of records that need a closer look."""
         self._stats = stats
         self._texts = texts
         self._is_marked = is_marked
-        """True if references and sections are not decoded yet: then there are no repairs."""
         self._counted: list[tuple[IssueCode, set[int]]] = []
-        if is_marked:
-            repairs = self._mend_references()
         for place, codes in repairs.items():
             for code in codes:
-                self.note(code, [place])
+                self._note(code, [place])
 
     def make_entries(self, format_: Format) -> Events:
         """Make the entry of each record; the ones of odd records mean nothing."""
@@ -147,30 +171,15 @@ class Columns:
     def settle(self) -> set[int]:
         """Count the Issues that are not shown; return the places of odd records."""
         for code, places in self._counted:
-            self._stats.counts[code] += len(places - self.odd)
-        return self.odd
+            self._stats.counts[code] += len(places - self._texts.odd)
+        return self._texts.odd
 
-    # -- faults
-
-    def blame(self, marks: Iterable[object]) -> None:
-        """Mark places as odd."""
-        self.odd.update(compress(count(), marks))
-
-    def note(self, code: IssueCode, places: Iterable[int]) -> None:
+    def _note(self, code: IssueCode, places: Iterable[int]) -> None:
         """Note an Issue of each of some records: to be counted, if it is not shown."""
         if self._stats.shows(code):
-            self.odd.update(places)
+            self._texts.odd.update(places)
         else:
             self._counted.append((code, set(places)))
-
-    def check_element_runs(
-        self, runs: Sequence[str], are_clean: Callable[[list[str]], bool]
-    ) -> None:
-        """Mark the records with a run of elements that needs an Issue as odd."""
-        self.odd.update(find_odd_references(runs))
-        filled = list(filter(None, runs))
-        if filled and not are_clean(filled):
-            self.blame(bool(run) and not are_clean([run]) for run in runs)
 
     # -- values
 
@@ -180,17 +189,6 @@ class Columns:
             column = decode_many(column)
         return list(map(str.strip, column))
 
-    def _mend_references(self) -> dict[int, set[IssueCode]]:
-        """Mend the references in all fields; return the repairs of each record."""
-        repairs: defaultdict[int, set[IssueCode]] = defaultdict(set)
-        for column in self._texts.fields:
-            for place in find_odd_references(column):
-                column[place] = mend_references(column[place], repairs[place])
-            for place in find_odd_references(column):  # it is no character
-                self.odd.add(place)
-                column[place] = ""
-        return repairs
-
     def _check_locs(self, locs: list[str]) -> None:
         """Check all URLs, and make the ones that need a closer look."""
         if all(locs) and are_clean_urls(locs):
@@ -199,13 +197,13 @@ class Columns:
             if PLAIN_URL.fullmatch(loc) or are_clean_urls([loc]):
                 continue
             if "<" in loc or not has_web_scheme(trim(loc)):
-                self.odd.add(place)
+                self._texts.odd.add(place)
                 continue
             locs[place], codes = read_loc(loc, "")
             if not locs[place]:
-                self.odd.add(place)
+                self._texts.odd.add(place)
             for code in codes:
-                self.note(code, [place])
+                self._note(code, [place])
 
     def _parse_dates(self, texts: list[str]) -> Column | None:
         if not any(texts):
@@ -216,7 +214,7 @@ class Columns:
                 value is None and bool(text)
                 for value, text in zip(values, texts, strict=True)
             ]
-            self.note(IssueCode.LASTMOD, compress(count(), unread))
+            self._note(IssueCode.LASTMOD, compress(count(), unread))
         return values
 
     def _parse_repeated(
@@ -242,7 +240,7 @@ class Columns:
             return parsed, parsed
         if None in values.values():
             unread = {raw for raw, value in values.items() if value is None}
-            self.note(code, compress(count(), map(unread.__contains__, column)))
+            self._note(code, compress(count(), map(unread.__contains__, column)))
         return parsed, list(map(texts.get, column))
 
 

@@ -102,12 +102,12 @@ def write_record_pattern(
     grammar = Grammar()
     record = prefix + RECORD_OF[format_]
     fields = [grammar.field(prefix + tag) for tag in PROTOCOL_FIELDS]
-    parts = [f"<{_any_of(fields)}", *(grammar.element_run(f"{each}:") for each in runs)]
+    comment = COMMENT.removeprefix("<") + _GAP
+    parts = [f"<{_any_of([*fields, comment])}"]
+    parts += [grammar.element_run(f"{each}:") for each in runs]
     if others:
         parts.append(grammar.element_run(f"{_any_of([*others])}:"))
-    common = (
-        f"<{record}{_GAP}>{_GAP}{_repeat([*parts, COMMENT + _GAP])}</{record}{_GAP}>"
-    )
+    common = f"<{record}{_GAP}>{_GAP}{_repeat(parts)}</{record}{_GAP}>"
     names = "|".join(RECORD_OF.values())
     inside = [
         "[^<]++",

@@ -40,6 +40,8 @@ from sitemapreader._read.xml.grammar import (
 )
 from sitemapreader._read.xml.markup import (
     are_sound,
+    cut_sections,
+    has_odd_reference,
     has_open_section,
     is_well_formed,
     pass_nothing,
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Mapping
 
+    from sitemapreader._read.xml.columns import Repairs
     from sitemapreader._read.xml.prolog import Prolog
     from sitemapreader._read.xml.tree import TreeReader
     from sitemapreader._types.options import Limits
@@ -106,21 +109,24 @@ class PatternReader:
             return [], start
         end = len(text) - len(rest)
         read = text[start:end]
+        outside = cut_sections(read)
         spans: list[Span] = []
-        if not are_sound(read):
+        if not are_sound(read, outside):
             spans = _find_spans(names.pattern, text, start, end)
-            whole = (are_sound(text[slice(*span)]) for span in spans)
-            found.odd.update(
-                place for place, is_whole in enumerate(whole) if not is_whole
-            )
+            each = (text[slice(*span)] for span in spans)
+            found.blame(not are_sound(one, cut_sections(one)) for one in each)
+        found.blank_odd()
+        repairs: Repairs = {}
+        if has_odd_reference(outside):
+            repairs = found.mend_references()
         entries: Events = []
         odd = found.odd
         if len(odd) < found.size:  # something is left for the columns
             # "[" for `<![CDATA[`, as one character is found faster
             is_marked = "&" in read or "[" in read
-            columns = Columns(stats, found, {}, is_marked=is_marked)
+            columns = Columns(stats, found, repairs, is_marked=is_marked)
             entries = columns.make_entries(self._prolog.format)
-            entries = self._leave_unread(names, columns, entries, found)
+            entries = self._leave_unread(names, entries, found)
             odd = columns.settle()
         if odd and not spans:
             spans = _find_spans(names.pattern, text, start, end)
@@ -150,7 +156,6 @@ class PatternReader:
     def _leave_unread(
         self,
         names: NamesAndPattern,
-        columns: Columns,
         entries: Events,
         found: RecordTexts,
     ) -> Events:
@@ -160,12 +165,12 @@ class PatternReader:
             return entries
         given: list[Any] = list(entries)
         if self._prolog.format is Format.INDEX:
-            columns.blame(map(any, zip(*runs, strict=True)))
+            found.blame(map(any, zip(*runs, strict=True)))
             return given
         for prefix, run in found.runs.items():
             pattern = write_clean_pattern(names.keys[prefix], prefix)
-            columns.check_element_runs(run, partial(_are_clean, pattern))
-        columns.check_element_runs(found.extras, self._are_extras)
+            found.check_element_runs(run, partial(_are_clean, pattern))
+        found.check_element_runs(found.extras, self._are_extras)
         if self._context is None:
             self._context = RecordContext(
                 ReadStats(),

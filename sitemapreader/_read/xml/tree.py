@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import lru_cache
 from html import escape
 from itertools import chain, islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 
 import attrs
@@ -47,13 +47,10 @@ if TYPE_CHECKING:
 
     from sitemapreader._read.stats import ReadStats
     from sitemapreader._read.vocabulary import Names
-    from sitemapreader._read.xml.columns import Stretch
+    from sitemapreader._read.xml.columns import Repairs, Stretch
     from sitemapreader._read.xml.prolog import Prolog
     from sitemapreader._types.models import Event
     from sitemapreader._types.options import Limits
-
-    Repairs: TypeAlias = dict[int, set[IssueCode]]
-    """Number of a record in a batch -> what was repaired in it."""
 
 _FIRST_TAG = re.compile(r"[ \t\r\n]*+<([^\s<>/!?]++)[^<>]*+>")
 _STEP_CHARS = 16_384
@@ -138,6 +135,7 @@ class TreeReader:
         if name.tag != RECORD_OF.get(format_) or are_low(self._limits):
             return [([], slice(0, len(batch.elements)))]
         texts = _find_texts(batch.elements, self._prolog.names)
+        texts.blank_odd()
         columns = Columns(stats, texts, batch.repairs)
         entries = columns.make_entries(format_)
         return cut_into_stretches(entries, columns.settle())
