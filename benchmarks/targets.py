@@ -109,6 +109,7 @@ TARGETS = (
     Target("latency", "99 of 100", most=10),
     # a million URLs of a folder: wall seconds on two cores, MB over the walk
     Target("audit", "audit/seconds", "walk/seconds", most=2),
+    Target("audit", "audit/cpu", "walk/cpu", most=2.3),
     Target("audit", "audit/megabytes over the walk", most=350),
     Target("audit", "report/report_bytes", most=1_500_000),
     Target("audit", "report/report_seconds", most=2),

@@ -189,8 +189,8 @@ def _number_lines(path: Path, urls: Iterable[str]) -> dict[str, int]:
             form: url for form, url in forms.items() if not _URL_TEXT.fullmatch(form)
         }
     for form, url in forms.items():
-        if end := _find_end(content, form):
-            ends[url] = min(end, ends.get(url, end))
+        if end := _find_end(content, form, ends.get(url)):
+            ends[url] = end
     lines: dict[str, int] = {}
     line = 1
     start = 0
@@ -205,10 +205,10 @@ def _encode_form(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _find_end(content: bytes, wanted: bytes) -> int:
-    """Return where a URL ends that does not begin a longer one; 0 if it is not there."""
+def _find_end(content: bytes, wanted: bytes, limit: int | None) -> int:
+    """Return where a URL ends that does not begin a longer one; 0 if not before the limit."""
     end = 0
-    while (at := content.find(wanted, end)) >= 0:
+    while (at := content.find(wanted, end, limit)) >= 0:
         end = at + len(wanted)
         if end == len(content) or content[end] in _BEHIND_A_URL:
             return end

@@ -51,11 +51,12 @@ CREATE TABLE url_row (
     priority DOUBLE
 );
 
--- The short way is five times as fast, and right for most URLs.
-CREATE MACRO path_of(loc) AS
-    CASE WHEN contains(loc, '?') OR contains(loc, '#')
-         THEN regexp_extract(loc, '^[^:]*://[^/?#]*([^?#]*)', 1)
-         ELSE substr(loc, instr(loc, '://') + 3 + length(split_part(loc, '/', 3))) END;
+CREATE MACRO without_query(loc) AS split_part(split_part(loc, '#', 1), '?', 1);
+-- A regular expression takes three times as long.
+CREATE MACRO path_of(loc) AS substr(
+    without_query(loc),
+    instr(loc, '://') + 3 + length(split_part(without_query(loc), '/', 3))
+);
 CREATE MACRO query_of(loc) AS
     CASE WHEN contains(loc, '?')
          THEN substr(split_part(loc, '#', 1), instr(split_part(loc, '#', 1) || '?', '?') + 1)
