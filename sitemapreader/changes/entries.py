@@ -45,6 +45,7 @@ class UnsentEntries:
     """The entries of a document that a walk without `changes` has not delivered yet.
 
     Attributes:
+        has_batches: True if the table `batch` has some of them.
         is_withheld: True if filters or a limit kept one back.
         news: how many are new; 0, because nothing is compared.
         is_recent: True if all are recent news; False, because nothing is compared.
@@ -64,6 +65,7 @@ class UnsentEntries:
         self._writer = writer
         self._selected = 0
         self._sent = load_batches(db, row) if writer.run.is_resumed else frozenset()
+        self.has_batches = bool(self._sent)
 
     async def select(self, rows: Rows) -> Rows:
         """Return the entries that the walk has not delivered before it was interrupted."""
@@ -81,6 +83,7 @@ class UnsentEntries:
         """Save that the first `sent` of `kept` are delivered, once that is acknowledged."""
         del passed
         self.is_withheld |= sent < self._selected
+        self.has_batches = True
         await _save_sent(self._writer, self._row, kept[:sent])
 
 
@@ -129,10 +132,13 @@ class ChangedEntries:
     """The entries of a document that differ from the state, for `changes`.
 
     Attributes:
+        has_batches: False, because the table `log` has them.
         is_withheld: True if filters or a limit kept one back.
         news: how many were delivered as new.
         is_recent: True if all are recent news.
     """
+
+    has_batches = False
 
     def __init__(
         self,

@@ -52,7 +52,7 @@ The steps at the end of a walk (`reconcile`), each a file of SQL beside:
 
 1. mark_named.sql: documents that are named again, and their URLs
 2. merge.sql: what documents listed comes from `log` into `url`; what a reading lacks is missing
-3. mark_unnamed.sql: documents that nothing names, and their URLs
+3. mark_unnamed.sql: the URLs of documents that nothing names any more
 4. respell.sql, if URLs are missing and each comes once: another spelling takes the place of one
 5. unlist.sql: missing URLs get a row in `page`; what is confirmed becomes unlisted
 6. forget.sql: what was told, and what is old
@@ -173,6 +173,32 @@ _NAMED_BEFORE = f"""
 """SQL: the earlier children of indexes that the run has not read count as named, for as long as
 the patience with an index lasts."""
 _IS_LOST = "site = :site AND lost_stamp IS NOT NULL AND NOT kind"
+OLDEST_LOSS = (
+    "ifnull((SELECT min(lost_stamp) FROM url INDEXED BY url_lost"
+    " WHERE site = site.id AND lost_stamp IS NOT NULL AND NOT kind), 0)"
+)
+"""SQL: the stamp of the oldest loss of a site that waits; 0 for none."""
+_HAS_LOST = (
+    "EXISTS (SELECT 1 FROM url INDEXED BY url_lost"
+    " WHERE site = :site AND lost_stamp IS NOT NULL{})"
+)
+_MARK_UNNAMED = (
+    "UPDATE document SET is_named = 0, missing_stamp = :stamp"
+    " WHERE site = :site AND is_named AND url NOT IN (SELECT url FROM reachable)"
+)
+_IS_PENDING = (
+    "SELECT EXISTS (SELECT 1 FROM log WHERE site = :site)"
+    " OR EXISTS (SELECT 1 FROM document WHERE site = :site AND to_merge)"
+    f" OR {_HAS_LOST.format(' AND record IS NULL')}"
+)
+"""SQL: whether merge.sql has anything to do."""
+_IS_MISSING = (
+    f"SELECT {_HAS_LOST.format('')}"
+    " OR EXISTS (SELECT 1 FROM document WHERE site = :site AND NOT is_named)"
+    " OR EXISTS (SELECT 1 FROM page WHERE site = :site)"
+    " OR EXISTS (SELECT 1 FROM control WHERE site = :site)"
+)
+"""SQL: whether a URL, a page, or what names a document is missing, now or before."""
 
 
 # -- one document
@@ -362,7 +388,10 @@ def find_unverified(
 
 def merge(db: sqlite3.Connection, site: int) -> None:
     """Write the URLs of documents into `url`; note the ones that are no longer listed."""
-    _execute(db, "merge.sql", {"site": site})
+    values = {"site": site}
+    (is_pending,) = db.execute(_IS_PENDING, values).fetchone()
+    if is_pending:
+        _execute(db, "merge.sql", values)
 
 
 def recall(
@@ -406,7 +435,8 @@ def reconcile(
     db.execute("DELETE FROM reachable")
     db.executemany("INSERT INTO reachable VALUES (?, ?)", end.listed.items())
     db.execute(_NAMED_BEFORE, values)
-    _execute(db, "mark_named.sql", values)
+    if _has_missing(db, values):
+        _execute(db, "mark_named.sql", values)
     # the first walk has nothing to compare: the next one merges
     if run.saves and not run.is_new:
         merge(db, run.site)
@@ -417,8 +447,11 @@ def reconcile(
         f" AND NOT ifnull({IS_GIVEN_UP}, FALSE)"
     )
     knows_all = end.knows_all or (end.names_none and _is_dead(db, values))
-    values["drops"] = knows_all and not db.execute(unknown, values).fetchone()
-    _execute(db, "mark_unnamed.sql", values)
+    if knows_all and not db.execute(unknown, values).fetchone():
+        db.execute(_MARK_UNNAMED, values)
+    has_missing = _has_missing(db, values)
+    if has_missing:
+        _execute(db, "mark_unnamed.sql", values)
     # In a round, what was not asked was left for another time.
     unwanted = "(SELECT url FROM reachable WHERE NOT is_wanted)"
     db.execute(
@@ -434,8 +467,11 @@ def reconcile(
     naming_confirmed = _look(db, run, values, knows_all=end.knows_all)
     values["naming_confirmed"] = values["all_confirmed"] = naming_confirmed
     if not run.saves:
-        _execute(db, "forget.sql", values)
+        if has_missing:
+            _execute(db, "forget.sql", values)
         return None
+    if not has_missing:
+        return Findings(unlisted=0, waiting=0, left=0, shrunk=(), missed={})
     values["naming_confirmed"] = _find_oldest(db, _NAMING_PROVEN, values)
     values["all_confirmed"] = _find_oldest(db, _PROVES, values)
     missed, shrunk = _find_missed(db, values)
@@ -451,6 +487,12 @@ def reconcile(
         values,
     ).fetchone()
     return Findings(unlisted, waiting, left, shrunk, missed)
+
+
+def _has_missing(db: sqlite3.Connection, values: Mapping[str, Any]) -> bool:
+    """Return whether a site has anything that is missing; most have nothing to judge."""
+    (has_missing,) = db.execute(_IS_MISSING, values).fetchone()
+    return bool(has_missing)
 
 
 def _find_oldest(

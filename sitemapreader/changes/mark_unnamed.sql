@@ -1,7 +1,4 @@
--- What nothing names any more: see mark_named.sql.
-UPDATE document SET is_named = 0, missing_stamp = :stamp
-WHERE :drops AND site = :site AND is_named AND url NOT IN (SELECT url FROM reachable);
-
+-- What nothing names any more is lost with it: see mark_named.sql.
 UPDATE url SET lost_stamp = :stamp
 WHERE site = (SELECT site FROM document WHERE site = :site AND NOT is_named AND missing_stamp = :stamp)
     AND lost_stamp IS NULL AND document IN

@@ -188,7 +188,7 @@ def _as_children(text: Any) -> list[tuple[str, str | None]]:
 
 @attrs.define  # a frozen one takes three times as long to make
 class DocumentRow:
-    """A row of the table `document`; schema.sql explains the columns."""
+    """A row of the table `document`, as a walk needs it; schema.sql explains the columns."""
 
     id: int | None
     site: int
@@ -218,10 +218,6 @@ class DocumentRow:
     etag_lies: int = 0
     lastmod_lies: int = 0
     asked_at: float | None = None
-    found_at: float | None = None
-    news: float = 0.0
-    hours: float = 0.0
-    rate: float = 0.0
     not_before: float = 0.0
 
 

@@ -29,8 +29,6 @@ from sitemapreader.changes.rows import (
     DocumentRow,
     WalkRun,
     as_moment,
-    load_document,
-    update_document,
 )
 
 if TYPE_CHECKING:
@@ -83,59 +81,96 @@ def learn(
     """
     sql = "SELECT count(asked_at) = 0 FROM document WHERE site = ?"
     (is_first,) = db.execute(sql, (run.site,)).fetchone()
-    found = {url: load_document(db, run, url) for url in requests}
+    found = _load_observations(db, run.site, requests)
     # One that was asked for and has no row was a wrong guess.
-    rows = {
-        url: row
-        for url, row in found.items()
-        if row.id or requests[url].asked_at is None
+    observed = {
+        url: found.get(url) or _Observations()
+        for url, request in requests.items()
+        if url in found or request.asked_at is None
     }
-    new = {url for url, row in rows.items() if row.asked_at is None}
+    new = {url for url, each in observed.items() if each.asked_at is None}
     born = Counter(requests[url].index for url in new)
-    for url, row in rows.items():
+    for url, each in observed.items():
         request = requests[url]
-        asked_at = requests[url].asked_at
-        if row.asked_at is None:
-            row.asked_at = row.found_at = (asked_at or now) - (0 if is_first else HOUR)
+        asked_at = request.asked_at
+        if each.asked_at is None:
+            each.asked_at = each.found_at = (asked_at or now) - (
+                0 if is_first else HOUR
+            )
         if request.is_failed:
-            row.not_before = now + _find_rest(row.asked_at, now, request.retry_after)
+            each.not_before = now + _find_rest(each.asked_at, now, request.retry_after)
         elif asked_at is not None:
             was_there = is_first or (url in new and not request.index)
-            news = request.news + missed.get(row.id or 0, 0) + born[url]
-            _add(row, 0 if was_there else news, asked_at)
+            news = request.news + missed.get(each.id, 0) + born[url]
+            each.add(0 if was_there else news, asked_at)
         if request.has_no_turn:
-            row.rate = 0.0
+            each.rate = 0.0
         else:
-            row.rate = _find_rate(row)
-        update_document(db, row, {name: getattr(row, name) for name in _LEARNED})
+            each.rate = _find_rate(each)
+    # It may be as old as the last look before this run, as in `load_document`.
+    rows = [
+        (run.site, url, run.looked - 1, *attrs.astuple(each)[1:])
+        for url, each in observed.items()
+    ]
+    db.executemany(_SAVE_OBSERVATIONS, rows)
     answers = [
-        requests[url].is_failed for url in rows if requests[url].asked_at is not None
+        request.is_failed
+        for url, request in requests.items()
+        if url in observed and request.asked_at is not None
     ]
     _rest_site(db, run.site, is_down=bool(answers) and all(answers))
 
 
-_LEARNED = ("asked_at", "found_at", "news", "hours", "rate", "not_before")
+@attrs.define
+class _Observations:
+    """The observations of a document: the columns of `document` of these names."""
+
+    id: int = 0
+    asked_at: float | None = None
+    found_at: float | None = None
+    news: float = 0.0
+    hours: float = 0.0
+    rate: float = 0.0
+    not_before: float = 0.0
+
+    def add(self, news: float, now: float) -> None:
+        """Add a response."""
+        self.news += news
+        self.hours += _hours_between(self.asked_at, now)
+        self.asked_at = now
+        self.not_before = 0.0
+        if news:
+            self.found_at = now
 
 
-def _add(
-    row: DocumentRow,
-    news: float,
-    now: float,
-) -> None:
-    """Add a response to the observations."""
-    row.news, row.hours = row.news + news, row.hours + _hours_between(row.asked_at, now)
-    row.asked_at = now
-    row.not_before = 0.0
-    if news:
-        row.found_at = now
+_LEARNED = [field.name for field in attrs.fields(_Observations)][1:]
+_SAVE_OBSERVATIONS = (
+    f"INSERT INTO document (site, url, confirmed_stamp, {', '.join(_LEARNED)})"
+    f" VALUES (?, ?, ?{', ?' * len(_LEARNED)}) ON CONFLICT DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in _LEARNED)
+)
 
 
-def _find_rate(row: DocumentRow) -> float:
+def _load_observations(
+    db: sqlite3.Connection,
+    site: int,
+    urls: Iterable[str],
+) -> dict[str, _Observations]:
+    """Return the observations of the documents of a site that have some of these URLs."""
+    sql = (
+        f"SELECT url, id, {', '.join(_LEARNED)} FROM document"
+        " WHERE site = ? AND url IN (SELECT value FROM json_each(?))"
+    )
+    rows = db.execute(sql, (site, json.dumps([*urls])))
+    return {url: _Observations(*columns) for url, *columns in rows}
+
+
+def _find_rate(observed: _Observations) -> float:
     """Return the news that are expected in an hour."""
     # Less than one in the time without any: so sitemaps of past months retire, however busy they
     # were. But the silence of a day says nothing: a shop is filled at night.
-    silent = _hours_between(row.found_at, row.asked_at or 0.0)
-    rate = (_PRIOR_NEWS + row.news) / (_PRIOR_HOURS + row.hours)
+    silent = _hours_between(observed.found_at, observed.asked_at or 0.0)
+    rate = (_PRIOR_NEWS + observed.news) / (_PRIOR_HOURS + observed.hours)
     if silent > _SILENT_HOURS:
         return min(rate, 1 / silent)
     return rate

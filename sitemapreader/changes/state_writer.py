@@ -11,7 +11,7 @@ import json
 import zlib
 from collections import deque
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -106,18 +106,17 @@ class StateWriter:
         run = self.run
         now = self.clock()
         revisit = self.settings.revisit
-        db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (run.name,))
         present = round(now * 1_000_000) * 1_000
-        sql = "SELECT id, begin_stamp FROM site WHERE name = ?"
-        site, last = db.execute(sql, (run.name,)).fetchone()
+        found = self._find_site(db)
+        if found is None:
+            db.execute("INSERT INTO site (name) VALUES (?)", (run.name,))
+            found = self._find_site(db)
+        site, last, *_ = found
         law.merge(db, site)  # what the last one saved
         if last > present + _CLOCK_SLACK:
             law.recall(db, site, present)
-        last, since, ended, stopped, days, looked, *looks = db.execute(
-            "SELECT begin_stamp, began, ended, complete, days, looked_stamp, read_stamp,"
-            " confirmed_stamp FROM site WHERE id = ?",
-            (site,),
-        ).fetchone()
+            found = self._find_site(db)
+        site, last, since, ended, stopped, days, looked, *looks = found
         walked = law.read_days(days)
         # One that a limit of URLs stopped goes on whenever the next one comes.
         is_resumed = bool(last) and ended is None
@@ -132,7 +131,8 @@ class StateWriter:
                 " unlisted = NULL, waiting = NULL, days = ? WHERE id = ?",
                 (stamp, now, json.dumps(walked), site),
             )
-            db.execute("DELETE FROM batch WHERE site = ?", (site,))
+            if ended is None:
+                db.execute("DELETE FROM batch WHERE site = ?", (site,))
         known = (
             "SELECT 1 WHERE EXISTS (SELECT 1 FROM url WHERE site = :site)"
             " OR EXISTS (SELECT 1 FROM page WHERE site = :site)"
@@ -171,6 +171,14 @@ class StateWriter:
         patient = law.find_patient(stamp, walked)
         ranks = dict(db.execute(sql, {"site": site, "patient": patient}))
         return attrs.evolve(run, ranks=ranks)
+
+    def _find_site(self, db: Connection) -> Any:
+        """Return the columns of the site that its next walk needs; `None` for a new site."""
+        sql = (
+            "SELECT id, begin_stamp, began, ended, complete, days, looked_stamp, read_stamp,"
+            " confirmed_stamp FROM site WHERE name = ?"
+        )
+        return db.execute(sql, (self.run.name,)).fetchone()
 
     def _list_delivered(self, db: Connection) -> list[str]:
         """Return the URLs that were delivered before the walk was interrupted."""
@@ -245,11 +253,10 @@ class StateWriter:
                 unlisted, waiting = (found.unlisted, found.waiting)
             else:
                 unlisted, waiting = (None, None)
-            oldest = next(iter(law.find_losses(db, site)), 0)
             db.execute(
-                "UPDATE site SET ended = ?, complete = ?, unlisted = ?, waiting = ?, lost_stamp = ?"
-                " WHERE id = ?",
-                (now, end.complete, unlisted, waiting, oldest, site),
+                "UPDATE site SET ended = ?, complete = ?, unlisted = ?, waiting = ?,"
+                f" lost_stamp = {law.OLDEST_LOSS} WHERE id = ?",
+                (now, end.complete, unlisted, waiting, site),
             )
             if found:
                 schedule.learn(db, self.run, self.requests, found.missed, now)

@@ -125,7 +125,8 @@ class DocumentTracker:
         )
         # A resumed walk does not read it again; but `unique` must know what came from it.
         is_read = (
-            document.status in FINISHED_STATUSES
+            entries.has_batches
+            and document.status in FINISHED_STATUSES
             and not self._writer.settings.selection.unique
         )
         await self._writer.commit_on_ack(
