@@ -190,16 +190,21 @@ def get_attributes(element: Element) -> dict[str, str]:
 
 def find_excess(
     root: Iterable[Element],
+    text: str,
     depth: int,
     attributes: int,
 ) -> IssueCode | None:
-    """Return which limit elements below the root break: of levels, or of attributes."""
+    """Return which limit elements below the root break: of levels, or of attributes.
+
+    `text` is their markup.
+    """
+    has_many = text.count('"') + text.count("'") > 2 * attributes
     level = list(root)
     while any(map(has_name, level)):
         depth -= 1
         if depth < 0:
             return IssueCode.TOO_DEEP
-        if max(map(len, map(Element.keys, level))) > attributes:
+        if has_many and max(map(len, map(Element.keys, level))) > attributes:
             return IssueCode.TOO_MANY_ATTRIBUTES
         level = list(chain.from_iterable(level))
     return None

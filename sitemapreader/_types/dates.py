@@ -235,6 +235,8 @@ def _offset(text: str) -> timezone:
 
 # One match of the joined column takes a tenth of the time of one match for each value.
 _PLAIN_COLUMN = re.compile(rf"(?>(?:(?>{_PLAIN.pattern}|)\n)*)", re.ASCII)
+_FEW_DATES = 8
+"""Dates that are read one by one, because one of them is unusual."""
 
 
 def parse_column(texts: list[str]) -> list[datetime | None]:
@@ -245,7 +247,7 @@ def parse_column(texts: list[str]) -> list[datetime | None]:
             return _parse_plain(texts)
     except ValueError:  # 30 February
         pass
-    if len(texts) <= 1:
+    if len(texts) <= _FEW_DATES:
         return list(map(parse_lastmod, texts))
     middle = len(texts) // 2
     return parse_column(texts[:middle]) + parse_column(texts[middle:])

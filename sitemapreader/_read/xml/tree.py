@@ -123,7 +123,7 @@ class TreeReader:
         batch = text[start:stop]
         begin = f"<{first[1]}"
         root, repairs = yield from self._build(batch, begin)
-        if not self._is_plain(root, batch.count(begin)):
+        if not self._is_plain(root, batch, begin):
             self._batch_chars = size // 8
             return None
         return Batch(stop, list(root), _line_numbers(batch, line, root), repairs)
@@ -150,7 +150,7 @@ class TreeReader:
         root, repairs = yield from self._build(text)
         if not len(root):
             return None
-        error = find_excess(root, self._limits.record_depth, self._limits.attributes)
+        error = self._find_excess(root, text)
         codes = repairs.get(0, NO_REPAIRS)
         return Record(root[0], _line_numbers(text, line, root), error, codes)
 
@@ -178,18 +178,24 @@ class TreeReader:
             root = parser.close()
         return root, repairs
 
-    def _is_plain(self, root: Element, number: int) -> bool:
-        """Return whether elements are this number of records of one kind, and within limits."""
+    def _is_plain(self, root: Element, text: str, begin: str) -> bool:
+        """Return whether elements are records of one kind, and within limits.
+
+        In their markup, nothing else begins as they do.
+        """
         tags = {each.tag for each in root}
+        behind = "".join([each.tail or "" for each in root])
         return (
-            len(root) == number
+            len(root) == text.count(begin)
             and len(tags) == 1
             and self._prolog.names[tags.pop()].own in self._prolog.records
-            and BLANKS.fullmatch("".join([each.tail or "" for each in root]))
-            is not None
-            and not find_excess(
-                root, self._limits.record_depth, self._limits.attributes
-            )
+            and BLANKS.fullmatch(behind) is not None
+            and not self._find_excess(root, text)
+        )
+
+    def _find_excess(self, root: Element, text: str) -> IssueCode | None:
+        return find_excess(
+            root, text, self._limits.record_depth, self._limits.attributes
         )
 
     @property
@@ -226,9 +232,9 @@ class TreeReader:
     def _is_refused(self, text: str) -> bool:
         """Return whether a record is too much, or not as its author meant it."""
         most = self._limits.record_elements
-        is_long = len(text) > most
+        tags = text.count("<")
         return (
-            (is_long and text.count("<") - text.count("</") > most + 1)
+            (tags > most + 1 and tags - text.count("</") > most + 1)
             or has_open_section(text)  # which may be well-formed
             or ("xmlns" in text and _LONG_NAMESPACE.search(text) is not None)
         )
