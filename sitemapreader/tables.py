@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from sitemapreader._api import walk_sync
 from sitemapreader._columns import COLUMNS, SITE_COLUMNS
+from sitemapreader._many.run import SiteRun
 from sitemapreader._types.errors import name_extra
 from sitemapreader._types.fields import NESTED_ARGUMENTS
 from sitemapreader._types.instead import answer_keywords
@@ -242,7 +243,7 @@ class RowSource:
                 return self._follow(source)
             return self._read_site(source)
         if not isinstance(source, Iterable) or isinstance(
-            source, Mapping | bytes | bytearray
+            source, Mapping | bytes | bytearray | SiteRun
         ):
             raise _mistaken(source)
         events = iter(source)

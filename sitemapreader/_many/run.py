@@ -47,7 +47,13 @@ from sitemapreader._walk.stream import (
 from sitemapreader._walk.walks import BUFFERED_EVENTS, Walk
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from collections.abc import (
+        AsyncGenerator,
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Iterator,
+    )
 
     import pyarrow as pa
 
@@ -203,6 +209,16 @@ class SiteRun(TaskStream[SiteBatch]):
         self._config = attrs.evolve(self._config, reads=False)
 
     # -- the consumer's side
+
+    def __aiter__(self) -> AsyncIterator[UrlEntry]:
+        raise TypeError(
+            "loop over one of its views: async for site, entries in run.batches(): ..."
+        )
+
+    def __iter__(self) -> Iterator[UrlEntry]:
+        raise TypeError(
+            "loop over one of its views: for site, entries in run.batches(): ..."
+        )
 
     def batches(self) -> Loop[tuple[str, list[UrlEntry]]]:
         """Yield the entries as they are read: a site as it was given, and a list.

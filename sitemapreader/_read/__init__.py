@@ -19,7 +19,7 @@ process. A caller feeds a `SitemapReader`, or lets `read` pull from a source.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 from sitemapreader._read.reader import SitemapReader
@@ -28,7 +28,6 @@ from sitemapreader._types.models import Event, UrlEntry
 from sitemapreader._types.rows import is_recent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import datetime
 
     from sitemapreader._read.stats import ReadStats
@@ -102,6 +101,11 @@ def read(
             )
         source = _HALF_CHARACTER.sub("\ufffd", source).encode()
         charset = "utf-8"
+    elif not hasattr(source, "read") and not isinstance(source, Iterable):
+        raise TypeError(
+            "source must be a text, bytes, a binary file or an iterable of bytes, "
+            f"got {type(source).__name__}: write read(open(path, 'rb')) for a file"
+        )
     moment = None if since is None else as_since(since)
     reader = SitemapReader(
         url, limits=limits, charset=charset, extra_formats=extra_formats

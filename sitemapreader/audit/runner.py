@@ -231,7 +231,7 @@ class RuleRunner:
                 chosen[absent], "the site refused the search, or did not respond"
             )
         is_told = self._judges(_BROKEN_LINE)
-        if is_told and absent in codes and ask("FROM broken_line LIMIT 1"):
+        if is_told and found and absent in codes and ask("FROM broken_line LIMIT 1"):
             codes.remove(absent)
             self._leave_out(
                 chosen[absent], "robots.txt names a sitemap that cannot be read"

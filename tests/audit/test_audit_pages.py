@@ -94,7 +94,9 @@ async def test_each_rule_hits_what_is_planted() -> None:
                 ],
                 "page-slow": [("slow", result_detail(result, "page-slow"))],
                 "page-noindex": [("hidden", "")],
-                "page-canonical-elsewhere": [("other", f"{server.base}fine/3")],
+                "page-canonical-elsewhere": [
+                    ("other", f"{server.base}fine/3, which is listed")
+                ],
                 "lastmod-false": [("dated", "2026-02-01, the page says 2026-01-01")],
             }
             tally = known(result.facts.pages)
@@ -307,7 +309,7 @@ async def test_a_built_folder_is_judged_by_its_pages(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("canonicals", "found"),
     [
-        (("b",), ("page-canonical-elsewhere", "error", "b")),
+        (("b",), ("page-canonical-elsewhere", "error", "b, which is listed")),
         (("A",), ("page-canonical-variant", "warning", "A, which returns 404")),
         (
             ("a", "A"),
@@ -488,7 +490,7 @@ async def test_a_crawl_file_is_judged_without_a_request(tmp_path: Path) -> None:
             "page-gone": [("gone", "410")],
             "page-redirects": [("old", f"301 to {base}a which is listed")],
             "page-noindex": [("hidden", "")],
-            "page-canonical-elsewhere": [("other", f"{base}a")],
+            "page-canonical-elsewhere": [("other", f"{base}a, which is listed")],
             "missing-url": [("unlisted", "")],
         }
         assert known(result.facts.pages).judged == 7

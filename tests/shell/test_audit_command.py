@@ -225,6 +225,18 @@ def test_a_sitemap_that_a_build_lacks_is_one_finding(tmp_path: Path) -> None:
     assert "error: No sitemap was found [no-sitemap]" in alone.stdout
 
 
+def test_a_line_names_the_file_of_a_page_and_that_of_its_sitemap(
+    tmp_path: Path,
+) -> None:
+    """A page that is there, and whose sitemap is there as well, is found in two places."""
+    hidden = "<meta name=robots content=noindex>"
+    write_build(tmp_path, sitemap_xml=urlset(page("/a.html")).decode())
+    (tmp_path / "a.html").write_text(f"<title>A</title>{hidden}<h1>A</h1>")
+    done = run("audit", ".", "--select", "page-noindex", cwd=str(tmp_path))
+    places = "in a.html, line 1, listed in sitemap.xml, line 1"
+    assert f"- {HOST}/a.html {places}" in done.stdout
+
+
 def test_no_rule_has_passed_where_no_url_was_read(tmp_path: Path) -> None:
     """An index of another host's sitemaps says that the base URL is wrong."""
     other = "https://other.example"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -19,8 +20,10 @@ from sitemapreader import (
     Search,
     discover_sync,
     distributed,
+    read,
     walk as start_walk,
     walk_many,
+    walk_many_sync,
     walk_sync,
 )
 from sitemapreader.changes import State
@@ -292,6 +295,22 @@ def test_a_value_of_another_type_is_answered_with_an_example(
     """No operator or attribute of Python is named, but what to write."""
     with pytest.raises(TypeError, match=re.escape(said)):
         make(**{name: value})
+
+
+async def test_a_run_says_how_to_loop_over_it() -> None:
+    """Its entries come with their sites, so that it is no iterable of entries."""
+    with pytest.raises(TypeError, match=r"for site, entries in run\.batches\(\)"):
+        async for _ in walk_many([SITE]):
+            pass
+    with pytest.raises(TypeError, match=r": for site, entries in run\.batches\(\)"):
+        iter(walk_many_sync([SITE]))
+
+
+@pytest.mark.parametrize("source", [None, 5, Path("sitemap.xml")])
+def test_what_is_no_source_of_read(source: Any) -> None:
+    """A path is no document, and is opened by the caller."""
+    with pytest.raises(TypeError, match=r"write read\(open\(path, 'rb'\)\)"):
+        read(source)
 
 
 @pytest.mark.parametrize("value", [-1, float("inf"), float("nan")])

@@ -8,12 +8,13 @@
 --   disagree. Left out is another spelling of the same URL: see `page-canonical-variant`.
 -- meaning: Search engines index the other page instead, or ignore a link to a page that they cannot
 --   index.
--- advice: List the canonical page, or correct the canonical.
+-- advice: List only the canonical page, or correct the canonical.
 -- source: https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls
 -- search-console: Alternate page with proper canonical tag
 SELECT loc AS url,
        CASE WHEN canonicals > 1 THEN canonicals || ' different ones, ' ELSE '' END || canonical
-           || coalesce(', which ' || t.why, '') AS detail,
+           || CASE WHEN t.why IS NOT NULL THEN ', which ' || t.why
+                   WHEN canonical_key IN (SELECT key FROM url) THEN ', which is listed' ELSE '' END AS detail,
        document, nullif(file, '') AS file, canonical_line AS file_line
 FROM page LEFT JOIN target t ON t.key = canonical_key
 WHERE not_judged IS NULL AND is_listed AND fault IS NULL
