@@ -9,13 +9,15 @@ Controls are listed neighbours, other ones in each walk: pages of the same scrip
 differ in numbers only; else of the same folder; else of the folders above. A control that responds
 with 404 speaks against believing its neighbours, until it has done so for nine days: a site may be
 deployed in each minute in which it is walked. These days are seven walks at least, and a control
-that was not asked in seven walks counts from anew: two outages are no long one. The next place is
-used only where all of a few are forbidden, or dead for so long.
+that was not asked in seven walks counts from anew: two outages are no long one. Where listed pages
+are dead, the controls therefore stay the same, because others would be dead for no time yet. The
+next place is used only where all of a few are forbidden, or dead for so long.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from functools import partial
 from hashlib import blake2b
@@ -29,9 +31,16 @@ from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.outcomes import ABSENT_STATUSES
 from sitemapreader._walk.memory import DEAD_NEIGHBOR, NO_NEIGHBOR
 from sitemapreader.changes.law import find_patient
+from sitemapreader.changes.rows import hash_url
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
+    from collections.abc import (
+        AsyncGenerator,
+        Collection,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     from sitemapreader._walk.context import UrlAllowance, WalkContext
     from sitemapreader.changes.database import Connection
@@ -53,9 +62,10 @@ _PATIENT_TRIES = 8
 _RECHECK_SECONDS = 21 * _DAY_OF_SECONDS
 _CANDIDATES = 12
 """Controls of one place that a walk may ask."""
-_DEAD_SECONDS = 9 * _DAY_OF_SECONDS
+_DEAD_SECONDS = 9 * _DAY_OF_SECONDS - 3_600
 """Time after which a listed page with 404 stops being a control: so long that a dead page is
-told within ten days. An outage of a section must be shorter."""
+told within ten days, though the walks of two days are not exactly a day apart. An outage of a
+section must be shorter."""
 _ENOUGH_CONTROLS = 3
 """Number of living controls after which no further one is requested. One is enough if its place has
 no more."""
@@ -85,8 +95,9 @@ class PageChecker:
         self._pages = pages
         self._writer = writer
         self._room = asyncio.Semaphore(context.options.concurrency)
-        self._dead_controls: dict[str, tuple[float, float]] = {}
-        """Listed page -> since when it responds with 404 or 410, and when it did so last."""
+        self._known_controls: dict[str, tuple[float, float]] = {}
+        """Listed page -> since when it responds with 404 or 410, and its last request. A page
+        that lives is one that will be dead at infinity."""
         self._asked_controls: set[str] = set()
         """Listed pages with a response that is not saved yet."""
         self._least = writer.run.confirm_after / 1e9
@@ -114,11 +125,17 @@ class PageChecker:
         for page in pages:
             places.setdefault(list_places(page.loc)[0], []).append(page)
         wanted = {place for page in pages for place in list_places(page.loc)}
-        find = partial(find_controls, site=run.site, seed=run.stamp, places=wanted)
-        controls = await file.work(find, run.name)
         sql = "SELECT loc, dead_at, asked_at FROM control WHERE site = ?"
         known = await file.query(lambda db: db.execute(sql, (run.site,)).fetchall())
-        self._dead_controls = {loc: (since, last) for loc, since, last in known}
+        self._known_controls = {loc: (since, last) for loc, since, last in known}
+        find = partial(
+            find_controls,
+            site=run.site,
+            seed=run.stamp,
+            places=wanted,
+            known={loc: since for loc, since, _ in known},
+        )
+        controls = await file.work(find, run.name)
         for place, several in places.items():
             for some in _slice(several, _AT_ONCE):
                 request = self._request_batch([page.loc for page in some], controls)
@@ -138,17 +155,11 @@ class PageChecker:
 
     def _save_controls(self, db: Connection) -> None:
         site = self._writer.run.site
-        asked = self._asked_controls
-        dead = self._dead_controls
         db.executemany(
             "INSERT OR REPLACE INTO control VALUES (?, ?, ?, ?)",
-            [(site, url, *dead[url]) for url in asked & dead.keys()],
+            [(site, url, *self._known_controls[url]) for url in self._asked_controls],
         )
-        db.executemany(
-            "DELETE FROM control WHERE site = ? AND loc = ?",
-            [(site, url) for url in asked - dead.keys()],
-        )
-        asked.clear()
+        self._asked_controls.clear()
 
     def _note(
         self,
@@ -234,8 +245,10 @@ class PageChecker:
                 if len(living) == _ENOUGH_CONTROLS and not has_dead:
                     return living, ""
             if has_dead:
+                for url in living:
+                    self._note_control(url, math.inf)
                 return [], DEAD_NEIGHBOR
-            if living or len(candidates) == _CANDIDATES:  # else it may have more
+            if living or len(candidates) >= _CANDIDATES:  # else it may have more
                 return living, NO_NEIGHBOR
         return [], NO_NEIGHBOR
 
@@ -244,19 +257,22 @@ class PageChecker:
         status = await self._request_page(url)
         now = self._writer.now
         if _lives(status):
-            if self._dead_controls.pop(url, None):
-                self._asked_controls.add(url)
+            if url in self._known_controls:
+                self._note_control(url, math.inf)
             return True
         if status not in ABSENT_STATUSES:
             return None
-        since, last = self._dead_controls.get(url, (now, now))
+        since, last = self._known_controls.get(url, (now, now))
         if since > now or last < self._patient:
             since = now
-        self._dead_controls[url] = (since, now)
-        self._asked_controls.add(url)
+        self._note_control(url, since)
         if since <= min(self._patient, now - _DEAD_SECONDS):
             return None
         return False
+
+    def _note_control(self, url: str, dead_at: float) -> None:
+        self._known_controls[url] = (dead_at, self._writer.now)
+        self._asked_controls.add(url)
 
     async def _request_page(self, url: str) -> int | str:
         """Return the status of a page, or the code of the error without one."""
@@ -299,13 +315,24 @@ def find_controls(
     site: int,
     seed: int,
     places: Collection[str],
+    known: Mapping[str, float],
 ) -> dict[str, list[str]]:
     """Return some listed URLs of each place; for a host without any, its start page.
 
-    The keys of URLs are hashes, so a walk through them from another point gives others.
+    A place with dead ones has the known ones first, and no others if enough of these live. The keys
+    of URLs are hashes, so a walk through them from another point gives others.
+
+    Args:
+        db: the state.
+        site: the site of the walk.
+        seed: another one gives other URLs.
+        places: places as of `list_places`.
+        known: controls of earlier walks -> since when they are dead; infinity if they live.
     """
-    found: dict[str, list[str]] = {place: [] for place in places}
-    unfilled = set(places)
+    dead, living = _find_known(db, site, seed, places, known)
+    found = {place: dead[place] + living[place] for place in places}
+    sizes = {place: len(found[place]) + _CANDIDATES for place in places}
+    unfilled = {place for place in places if len(living[place]) < _ENOUGH_CONTROLS}
     start = blake2b(str(seed).encode(), digest_size=10).digest()
     sql = "SELECT loc FROM url WHERE site = ? AND key {} ? AND lost_stamp IS NULL ORDER BY key"
     rows = chain.from_iterable(
@@ -317,12 +344,35 @@ def find_controls(
         for place in unfilled.intersection(list_places(loc)):
             if loc not in found[place]:
                 found[place].append(loc)
-            if len(found[place]) == _CANDIDATES:
+            if len(found[place]) == sizes[place]:
                 unfilled.discard(place)
     for place in places:
         if place == _host_of_page(place) and not found[place]:
             found[place].append(place)
     return found
+
+
+def _find_known(
+    db: Connection,
+    site: int,
+    seed: int,
+    places: Collection[str],
+    known: Mapping[str, float],
+) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Return the dead and the living known controls of the places where some are dead."""
+    sql = "SELECT 1 FROM url WHERE site = ? AND key = ? AND lost_stamp IS NULL"
+    dead: dict[str, list[str]] = {place: [] for place in places}
+    living: dict[str, list[str]] = {place: [] for place in places}
+    shuffled = sorted(known, key=lambda loc: hash_url(str(seed) + loc))
+    for loc in sorted(shuffled, key=known.__getitem__):  # the longest dead first
+        if not db.execute(sql, (site, hash_url(loc))).fetchone():
+            continue
+        lives = known[loc] == math.inf
+        group = living if lives else dead
+        for place in dead.keys() & list_places(loc):
+            if len(group[place]) < _CANDIDATES and (dead[place] or not lives):
+                group[place].append(loc)
+    return dead, living
 
 
 def list_places(loc: str) -> list[str]:

@@ -148,12 +148,12 @@ CREATE TABLE page (
 ) WITHOUT ROWID;
 CREATE INDEX page_due ON page (site, due) WHERE due IS NOT NULL;
 
--- listed pages that answered 404 or 410 when they were requested as controls: after nine days such a
--- page is no control any more (gone.py)
+-- listed pages that answered 404 or 410 when they were requested as controls, and the living ones
+-- beside them: after nine days a dead one is no control any more (gone.py)
 CREATE TABLE control (
     site INTEGER NOT NULL,
     loc TEXT NOT NULL,
-    dead_at REAL NOT NULL,      -- since when; at least once in each seven walks
+    dead_at REAL NOT NULL,      -- since when, at least once in each seven walks; infinity: it lives
     asked_at REAL NOT NULL DEFAULT 0,     -- the last time
     PRIMARY KEY (site, loc)
 ) WITHOUT ROWID;

@@ -340,3 +340,24 @@ async def test_dead_neighbours_do_not_hide_a_dead_page(
     assert diary.gone.keys() == {"/members/zed"}
     assert diary.gone["/members/zed"] <= DIED + 10
     assert diary.unlisted.keys() == {"/members/zed"}
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("living", [3, 1], ids=["two of five", "four of five"])
+async def test_a_list_with_many_dead_pages_hides_no_dead_page(
+    diary: Diary, living: int
+) -> None:
+    """Listed pages that are dead for ever stop speaking, though a walk asks but a few."""
+    listed = [f"item-{number}" for number in range(150)]
+    live = [name for number, name in enumerate(listed) if number % 5 < living]
+    died = {live[5]: DIED, live[9]: DIED + 3, live[7]: DIED + 15}
+
+    def serve(day: int) -> dict[str, Any]:
+        gone = {name for name, since in died.items() if day >= since}
+        body = lists(*(name for name in listed if name not in gone))
+        robots = {ROBOTS: named("list.xml"), f"{SITE}list.xml": body}
+        return robots | alive(name for name in live if name not in gone)
+
+    await diary.live(DIED + 26, serve)
+    assert diary.gone.keys() == diary.unlisted.keys() == died.keys()
+    assert all(day <= died[name] + 10 for name, day in diary.gone.items())
