@@ -16,8 +16,8 @@ WHERE site = :site AND lost_stamp IS NOT NULL AND kind AND (lost_stamp < :before
 
 DELETE FROM judged;
 
--- Pages that are listed again, or became unlisted long ago.
-DELETE FROM page WHERE site = :site AND (is_unlisted AND since < :before / 1e9 OR EXISTS
+-- Pages that are listed again, or became unlisted long ago; never before that could be told.
+DELETE FROM page WHERE site = :site AND (is_unlisted AND since < :unlisted_before / 1e9 OR EXISTS
     (SELECT 1 FROM url WHERE site = :site AND key = page.key AND lost_stamp IS NULL));
 
 DELETE FROM control WHERE site = :site AND asked_at < :before / 1e9;

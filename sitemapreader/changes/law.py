@@ -430,6 +430,8 @@ def reconcile(
         # What a run with a clock that is ahead forgets cannot be recalled: so each forgets only
         # what was old for the one before it.
         "before": min(run.id, run.last) - _KNOWN_FOR,
+        # A clock that was behind dates losses too early, but not what is known for seven walks.
+        "unlisted_before": min(run.id, run.last, *run.days) - _KNOWN_FOR,
         "patient": find_patient(run.stamp, run.days),
     }
     db.execute("DELETE FROM reachable")

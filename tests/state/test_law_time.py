@@ -143,15 +143,28 @@ async def test_a_run_that_is_refused_in_the_middle_begins_with_the_others_next_t
     assert diary.new == {f"/page-of{name}": 1 for name in NAMES}
 
 
-# -- a clock that is ahead for one walk
+# -- a clock that is wrong for one walk
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("wrong", "ahead"),
-    [(0, 400 * DAY), (4, 31 * DAY), (6, 3_650 * DAY)],
-    ids=["the first walk", "the walk that meets the loss", "a later walk"],
+    [
+        (0, 400 * DAY),
+        (4, 31 * DAY),
+        (6, 3_650 * DAY),
+        (5, -200 * DAY),
+        (4, -20_000 * DAY),
+    ],
+    ids=[
+        "the first walk is ahead",
+        "the walk that meets the loss is ahead",
+        "a later walk is ahead",
+        "the walk that confirms the loss is behind",
+        "the walk that meets the loss is behind",
+    ],
 )
-async def test_a_walk_in_the_future_is_forgotten(
+async def test_a_wrong_clock_of_one_walk_hides_no_loss(
     diary: Diary, clock: SetClock, wrong: int, ahead: float
 ) -> None:
     """The next walk with the right time goes on as if the clock had never been wrong."""
@@ -174,11 +187,11 @@ async def test_a_walk_in_the_future_is_forgotten(
     assert set(diary.new.values()) == {1}
 
 
-@pytest.mark.parametrize("ahead", [40 * DAY, 4_000 * DAY])
-async def test_a_clock_that_is_ahead_does_not_use_up_the_patience(
+@pytest.mark.parametrize("ahead", [40 * DAY, 4_000 * DAY, -200 * DAY, -10_000 * DAY])
+async def test_a_wrong_clock_does_not_use_up_the_patience(
     diary: Diary, clock: SetClock, ahead: float
 ) -> None:
-    """A list without an end tag is cut shorter for three days; one walk is years ahead."""
+    """A list without an end tag is cut shorter for three days; the clock is wrong in one walk."""
     names = [f"star-{number}" for number in range(8)]
     for day in range(30):
         is_cut = 20 <= day < 23
