@@ -7,10 +7,10 @@ import errno
 import os
 import stat
 import sys
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, Collection, Iterable
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from urllib.parse import quote
 
@@ -37,7 +37,7 @@ from sitemapreader._types.urls import (
 from sitemapreader.fetch.local import FALLBACK_BASE_URL, FileResponse, FolderFetcher
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Iterator, Mapping
 
     from sitemapreader._types.options import Limits
     from sitemapreader._walk.config import WalkConfig
@@ -52,6 +52,8 @@ ON_DISK = "/"
 """Domain of a site that needs no server."""
 _FILE_SUFFIXES = (".xml", ".gz", ".txt", ".rss", ".atom", ".html", ".htm")
 """Suffixes of files; none is a top-level domain."""
+TAKEN_AHEAD = 16
+"""Sites that a thread takes from an iterator before they are walked."""
 
 
 @attrs.frozen
@@ -245,10 +247,59 @@ async def iterate_sites(sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
         for site in sites:
             await asyncio.sleep(0)
             yield site
-    else:  # the next one may need a wait, such as for a line of a pipe or a row of a database
-        source = iter(sites)
-        while batch := await run_in_daemon(lambda: list(islice(source, 1))):
-            yield batch[0]
+    else:
+        async with aclosing(ThreadedSource(iter(sites)).iterate()) as threaded:
+            async for site in threaded:
+                yield site
+
+
+class ThreadedSource:
+    """Sites of an iterator that may wait, such as for a line of a pipe or a row of a database.
+
+    A thread takes some ahead; each is there as soon as it is taken.
+    """
+
+    def __init__(self, source: Iterator[str | SiteTask]) -> None:
+        self._source = source
+        self._loop = asyncio.get_running_loop()
+        self._taken: deque[str | SiteTask] = deque()
+        self._changed = asyncio.Event()
+        self._is_awaited = False
+
+    async def iterate(self) -> AsyncGenerator[str | SiteTask, None]:
+        """Yield the sites; raise what the iterator raises, after the sites before."""
+        has_more = True
+        while has_more:
+            taking = asyncio.ensure_future(run_in_daemon(self._take))
+            taking.add_done_callback(lambda _: self._changed.set())
+            try:
+                while self._taken or not taking.done():
+                    if self._taken:
+                        yield self._taken.popleft()
+                    else:
+                        await self._wait(taking)
+                has_more = await taking
+            finally:
+                taking.cancel()
+
+    async def _wait(self, taking: asyncio.Future[bool]) -> None:
+        """Wait for the next site, or for the end of the thread."""
+        self._changed.clear()
+        self._is_awaited = True
+        if not self._taken and not taking.done():
+            await self._changed.wait()
+
+    def _take(self) -> bool:
+        """Take some sites, in the thread; return False at the end of the iterator."""
+        for _ in range(TAKEN_AHEAD):
+            try:
+                self._taken.append(next(self._source))
+            except StopIteration:
+                return False
+            if self._is_awaited:
+                self._is_awaited = False
+                self._loop.call_soon_threadsafe(self._changed.set)
+        return True
 
 
 # -- files

@@ -217,18 +217,19 @@ class Host:
         self.await_loan()
 
     def await_loan(self) -> None:
-        """Serve the queue again when the next slot is lent; an empty queue needs no timer."""
-        if not self._queue:
+        """Serve the queue again when a slot may be lent; an empty queue needs no timer."""
+        if not self._queue or self._loan is not None:
             return
         now = time.monotonic()
-        offered = [slot.lent_at for slot in self._slots if slot.lent_at > now]
+        offered = [slot.lent_at for slot in self._slots if now < slot.lent_at]
         next_loan = min(offered, default=math.inf)
-        if self._loan is not None:
-            self._loan.cancel()
-            self._loan = None
         if next_loan < math.inf:
             loop = asyncio.get_running_loop()
-            self._loan = loop.call_later(next_loan - now, self.serve)
+            self._loan = loop.call_later(next_loan - now, self._end_wait)
+
+    def _end_wait(self) -> None:
+        self._loan = None
+        self.serve()
 
     def _add(self, slot: Slot) -> None:
         self._slots.add(slot)
