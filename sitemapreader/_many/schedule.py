@@ -41,7 +41,11 @@ class SiteSchedule:
 
     async def make_plan(self, number: int, names: Iterable[str] | None) -> None:
         """Choose the sitemaps to request, of the named sites or of all, all together."""
-        self.plan = await self._query("plan_sites", number, names=names)
+        assert self._state is not None  # noqa: S101 (`revisit` needs one)
+        verify_after = self._state.verify_after.total_seconds()
+        self.plan = await self._query(
+            "plan_sites", number, names=names, verify_after=verify_after
+        )
 
     async def find_unread(self, names: Iterable[str]) -> dict[str, bool]:
         """Return the sites without a plan, and whether each was read before."""

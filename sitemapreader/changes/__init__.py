@@ -240,7 +240,8 @@ class State:
         if number < 1:
             raise ValueError("number must be at least 1")
         with open_reader(self.path) as db:
-            return plan_documents(db, number, self.clock() if now is None else now)
+            moment = self.clock() if now is None else now
+            return plan_documents(db, number, moment, self.verify_after.total_seconds())
 
     def open_memory(
         self, settings: WalkSettings, channel: Channel[Batch]

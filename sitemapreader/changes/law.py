@@ -354,7 +354,8 @@ def find_unverified(
     """Return the URLs of documents that this run reads in full, because losses wait for them.
 
     An index is read in every run. Of the others each is read within `verify_after`, those first
-    that were read longest ago, and a second time a day after; `elapsed` since the last run.
+    that were read longest ago, and a second time a day after; `elapsed` since the last run. A round
+    reads of the documents that it requests.
     """
     if not losses:
         return frozenset()
@@ -374,6 +375,8 @@ def find_unverified(
     chosen: set[str] = set()
     waiting: list[str] = []
     for url, read, confirmed, is_index in rows:
+        if run.chosen is not None and url not in run.chosen:
+            continue
         is_begun = bisect_right(losses, read) > bisect_right(losses, confirmed)
         if is_begun or is_index:
             if run.stamp - read >= run.confirm_after:

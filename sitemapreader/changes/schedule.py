@@ -4,7 +4,8 @@ News of a sitemap are URLs that are new to the site, or that it no longer lists;
 sitemaps. A document has one rate, its news by the hours of observation, and `waiting = weight *
 rate * t * t / 2`, in URL-hours, `t` hours after it was asked. The documents with the most waiting
 are asked first: there are no due dates and no intervals. A quarter of the requests is kept for the
-documents that a missing URL waits for, of which what was asked longest ago comes first.
+documents that a missing URL waits for, of which what was asked longest ago comes first; half, if
+these were not asked for `verify_after`.
 
 For delay, the best rates go with the root of rate times weight (Sia, Cho and Cho 2007), and what
 has waited most is what to ask next (Olston and Pandey 2008; Azar et al. 2018).
@@ -44,6 +45,8 @@ _LONGEST_REST = DAY
 _LONGEST_RETRY_AFTER = 32 * DAY
 LEAST_SECONDS = 600
 """Least time between two requests of a document."""
+_VERIFY_AFTER = 7 * DAY
+_GOLDEN_SECTION = (math.sqrt(5) - 1) / 2
 _HAS_TURNS = "EXISTS (SELECT 1 FROM document WHERE site = site.id AND rate > 0)"
 """SQL condition: something of a site is due at some time."""
 _IS_RESTING = "ended + rest > :now AND ended + rest <= :far"
@@ -263,17 +266,22 @@ def plan(
     number: int,
     now: float,
     names: Collection[str] | None = None,
+    verify_after: float = _VERIFY_AFTER,
 ) -> list[PlannedDocument]:
     """Return the documents to ask now, of some sites or of all, most waiting first."""
-    # One more than a quarter now and then: right on average, for one document at a time too.
-    quarter = int((number + now // LEAST_SECONDS % 4) // 4)
-    awaited = "due <= :now AND is_awaited ORDER BY asked_at LIMIT :limit"
-    waiting = "due <= :now ORDER BY waiting DESC LIMIT :limit"
-    chosen = {
-        (each.site, each.url): each
-        for where, room in ((awaited, quarter), (waiting, number))
-        for each in _find_turns(db, now, names, where, limit=room)
-    }
+    # One more than a quarter now and then: right on average, for one document at a time too, and
+    # whatever the time between two runs.
+    more = now // LEAST_SECONDS * _GOLDEN_SECTION % 1
+    where = "due <= :now AND is_awaited ORDER BY asked_at LIMIT :limit"
+    awaited = _find_turns(db, now, names, where, limit=int(number / 2 + more))
+    late = as_moment(max(0.0, now - verify_after))
+    quarter = int(number / 4 + more)
+    first = [
+        each for n, each in enumerate(awaited) if n < quarter or each.asked_at < late
+    ]
+    where = "due <= :now ORDER BY waiting DESC LIMIT :limit"
+    waiting = _find_turns(db, now, names, where, limit=number)
+    chosen = {(each.site, each.url): each for each in [*first, *waiting]}
     return sorted([*chosen.values()][:number], key=lambda each: -each.news_waiting)
 
 
@@ -281,9 +289,10 @@ def plan_documents(
     db: sqlite3.Connection,
     number: int,
     now: float,
+    verify_after: float = _VERIFY_AFTER,
 ) -> list[PlannedDocument]:
     """Return the documents that `plan` chooses, then the resting ones."""
-    chosen = plan(db, number, now)
+    chosen = plan(db, number, now, verify_after=verify_after)
     where = "due > :now ORDER BY due, waiting DESC LIMIT :limit"
     return chosen + _find_turns(db, now, None, where, limit=number - len(chosen))
 
@@ -293,13 +302,14 @@ def plan_sites(
     number: int,
     now: float,
     names: Collection[str] | None = None,
+    verify_after: float = _VERIFY_AFTER,
 ) -> dict[str, frozenset[str]]:
     """Return the URLs to request from each site, at most `number` in all, by site.
 
     `names` are those of the sites that count, if not all do.
     """
     found: dict[str, frozenset[str]] = {}
-    for each in plan(db, number, now, names):
+    for each in plan(db, number, now, names, verify_after):
         found[each.site] = found.get(each.site, frozenset()) | {each.url}
     return found
 
@@ -368,6 +378,7 @@ def choose(
     run: WalkRun,
     revisit: int | Collection[str],
     now: float,
+    verify_after: float = _VERIFY_AFTER,
 ) -> WalkRun:
     """Choose the documents that a walk over a site requests: these, or all that are due.
 
@@ -376,7 +387,8 @@ def choose(
     if run.name in find_unscheduled(db, [run.name], now):
         return run
     if isinstance(revisit, int):
-        revisit = [each.url for each in plan(db, revisit, now, [run.name])]
+        planned = plan(db, revisit, now, [run.name], verify_after)
+        revisit = [each.url for each in planned]
     chosen = {*revisit}
     of_site = "SELECT url FROM document WHERE site = :site AND asked_at IS NOT NULL"
     values = {"site": run.site, "now": now, "far": now + _LONGEST_RETRY_AFTER}

@@ -149,6 +149,8 @@ class StateWriter:
             looked=looked,
             looks=tuple(looks),
         )
+        if revisit is not None:
+            run = schedule.choose(db, run, revisit, now, self._verify_after / 1e9)
         if run.saves:
             losses = law.find_losses(db, site)
             elapsed = stamp - last
@@ -157,7 +159,7 @@ class StateWriter:
             )
             run = attrs.evolve(run, unverified=unverified)
         if revisit is not None:
-            return schedule.choose(db, run, revisit, now)
+            return run
         # what it is answered now is newer
         db.execute("DELETE FROM kept WHERE site = ?", (site,))
         if stopped != 0:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sitemapreader import Changes, State, walk, walk_many
-from sitemapreader.fetch.local import MemoryFetcher
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from tests.support.clock import DAY, SetClock
 from tests.support.grouping import grouped
 from tests.support.serving import Answer, answer, serve_site
@@ -81,6 +81,10 @@ class Rounds:
             served = serve()
             served[url] = urlset(*pages(*range(100 * number, 100 * number + 10 * step)))
             await self.walk(served, None)
+
+
+def find_waiting(rounds: Rounds) -> set[str]:
+    return {row.loc for row in rounds.state.waiting()}
 
 
 def find_unlisted(rounds: Rounds) -> set[str]:
@@ -176,6 +180,56 @@ async def test_a_loss_is_told_when_all_was_asked(rounds: Rounds) -> None:
     assert {*asked} == {TOP, A, B}
     assert min(map(asked.count, (TOP, A, B))) >= 2
     assert find_unlisted(rounds) == {*pages(1)}
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("minutes", [0, 10, 20, 30])
+async def test_a_loss_makes_quiet_sitemaps_due(rounds: Rounds, minutes: int) -> None:
+    """Though others have news all day: a quarter of the requests, whenever these are made.
+
+    A sitemap that answers 304 is read in full.
+    """
+    quiet = [f"{SITE}quiet-{number}.xml" for number in range(7)]
+    busy = [f"{SITE}busy-{number}.xml" for number in range(3)]
+    served: Pages = {ROBOTS: f"Sitemap: {TOP}".encode(), TOP: index(*quiet, *busy)}
+    lost = StoredResponse(quiet[0], urlset(*pages(1)), headers={"etag": '"less"'})
+    number, day, waits, told = 100, 0.0, 99.0, 99.0
+    await rounds.walk(served, None, minutes / 60)
+    for url in quiet:
+        body = urlset(*pages(1, 2) if url == quiet[0] else [f"{url}/page"])
+        served[url] = StoredResponse(url, body, headers={"etag": '"same"'})
+    while told == 99 and day < 30:
+        number += 10
+        served |= {url: urlset(f"{url}/{number}") for url in busy}
+        if day >= 2:
+            served[quiet[0]] = lost
+        walked = await rounds.walk(served, None if day < 1 else 1, 4)
+        if walked.report.waiting and pages(2)[0] in find_waiting(rounds):
+            waits = min(day, waits)
+        if pages(2)[0] in find_unlisted(rounds):
+            told = day
+        if day > 1:
+            assert len({*walked.requested} - {ROBOTS, TOP}) <= 1
+        day += 4 / 24
+    assert told - waits <= 9 < 99 - waits
+
+
+async def test_a_round_reads_in_full_what_it_asks_while_a_loss_waits(
+    rounds: Rounds,
+) -> None:
+    """Of a hundred sitemaps the one that is due is read, though others were not for as long."""
+    urls = [f"{SITE}{number}.xml" for number in range(100, 200)]
+    served: Pages = {ROBOTS: f"Sitemap: {TOP}".encode(), TOP: index(*urls)}
+    for url in urls:
+        body = urlset(f"{url}/page")
+        served[url] = StoredResponse(url, body, headers={"etag": '"same"'})
+    for hours in (0, 24):
+        await rounds.walk(served, None, hours)
+    assert (await rounds.ask(served, urls[-1])).outcome(urls[-1]) == ("unchanged", "")
+    lost = StoredResponse(urls[0], urlset(), headers={"etag": '"less"'})
+    assert (await rounds.ask(served | {urls[0]: lost}, urls[0])).report.waiting == 1
+    asked = await rounds.ask(served | {urls[0]: lost}, urls[-1])
+    assert asked.outcome(urls[-1]) == ("unchanged", "same-body")
 
 
 async def test_a_list_that_is_whole_again_is_believed_when_it_is_asked(
