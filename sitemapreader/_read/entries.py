@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from sitemapreader._read.stats import ReadStats
+    from sitemapreader._read.vocabulary import Names
     from sitemapreader._types.models import Event
 
     Fields: TypeAlias = dict[str, list[Element]]
@@ -309,9 +310,8 @@ def deliver_pages(
             stats.add_issue(events, IssueCode.FEED_HAS_MORE, value=href)
 
 
-def _group_fields(context: RecordContext, record: Element) -> Fields:
+def group_fields(names: Names, record: Element) -> Fields:
     """Return the elements of a feed's record by the fields that they are."""
-    names = context.names
     fields: Fields = {}
     for child in record:
         if field := names[child.tag].feed_field:
@@ -321,7 +321,7 @@ def _group_fields(context: RecordContext, record: Element) -> Fields:
 
 def _read_item(context: RecordContext, record: Element) -> Iterator[None]:
     """Read an RSS item: `<link>`, else a `<guid>` that is a permalink (RSS 2.0)."""
-    fields = _group_fields(context, record)
+    fields = group_fields(context.names, record)
     links = fields.get("link", [])
     guids = filter(_is_permalink, fields.get("guid", ()))
     text, link = _find_first_text(chain(links, guids))
@@ -349,7 +349,7 @@ def _find_first_text(elements: Iterable[Element]) -> tuple[str, Element | None]:
 
 def _read_entry(context: RecordContext, record: Element) -> Iterator[None]:
     """Read an Atom entry: its alternate link, text/html first (RFC 4287, 4.2.7)."""
-    fields = _group_fields(context, record)
+    fields = group_fields(context.names, record)
     links = fields.get("link", [])
     alternates = []
     for child in links:

@@ -14,6 +14,7 @@ from sitemapreader._read.record import find_plain_text, get_attributes, join_tex
 from sitemapreader._read.vocabulary import MEDIA, Name, Names, parse_count
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import Image, Video
+from sitemapreader._types.urls import PLAIN_URL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -108,6 +109,20 @@ def read_media(
         if url := read(thumbnail):
             images[url] = Image(url)
     return tuple(images.values()), tuple(videos.values())
+
+
+def find_single_image(names: Names, part: Element) -> tuple[Image, ...] | None:
+    """Return the image of a record with one part of media; `None` if it needs a closer look."""
+    if len(part):
+        return None
+    content = _find_content(names, part)
+    if content is None and names[part.tag].tag != "thumbnail":
+        return ()
+    attributes = get_attributes(part)
+    url = attributes.get("url", attributes.get("href", "")).strip()
+    if (content and content.kind == "video") or not PLAIN_URL.fullmatch(url):
+        return None
+    return (Image(url),)
 
 
 def _find_media(

@@ -247,7 +247,8 @@ def parse_column(texts: list[str]) -> list[datetime | None]:
             return _parse_plain(texts)
     except ValueError:  # 30 February
         pass
-    if len(texts) <= _FEW_DATES:
+    # in feeds, all have the form of mail
+    if len(texts) <= _FEW_DATES or texts[0][:1].isalpha():
         return list(map(parse_lastmod, texts))
     middle = len(texts) // 2
     return parse_column(texts[:middle]) + parse_column(texts[middle:])

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
 
     from sitemapreader._read.stats import ReadStats
+    from sitemapreader._types.models import Image
     from sitemapreader._types.options import Limits
     from sitemapreader._types.rows import Events
 
@@ -72,6 +73,8 @@ class RecordTexts:
         odd: the places of the records that are read one by one.
         runs: the elements of each extension that occurs, by its prefix.
         extras: the elements of other namespaces.
+        titles: the titles of a feed's records.
+        images: the images of the records of a feed that have some, by their places.
     """
 
     size: int
@@ -79,6 +82,8 @@ class RecordTexts:
     odd: set[int]
     runs: dict[str, list[str]] = attrs.field(factory=dict)
     extras: list[str] = attrs.field(factory=list)
+    titles: list[str] = attrs.field(factory=list)
+    images: dict[int, tuple[Image, ...]] = attrs.field(factory=dict)
 
     def blame(self, marks: Iterable[object]) -> None:
         """Mark records as odd."""
@@ -166,7 +171,14 @@ class Columns:
         )
         entries.changefreq_text = changefreqs[1]
         entries.priority_text = priorities[1]
-        return entries
+        if any(self._texts.titles):
+            entries.title = [text.strip() or None for text in self._texts.titles]
+        if not self._texts.images:
+            return entries
+        given: list[Any] = list(entries)
+        for place, images in self._texts.images.items():
+            given[place].images = images
+        return given
 
     def settle(self) -> set[int]:
         """Count the Issues that are not shown; return the places of odd records."""

@@ -21,6 +21,7 @@ from defusedxml.ElementTree import DefusedXMLParser
 
 from sitemapreader._read.record import NO_REPAIRS, Record, find_excess, make_instruction
 from sitemapreader._read.vocabulary import (
+    FEED_DATES,
     MAX_NAMESPACE_CHARS,
     PROTOCOL_FIELDS,
     RECORD_OF,
@@ -31,6 +32,7 @@ from sitemapreader._read.xml.columns import (
     are_low,
     cut_into_stretches,
 )
+from sitemapreader._read.xml.feeds import find_feed_texts
 from sitemapreader._read.xml.markup import (
     BLANKS,
     HIDDEN,
@@ -132,10 +134,15 @@ class TreeReader:
         """Read the records of a batch that have nothing but fields of the protocol."""
         format_ = self._prolog.format
         name = self._prolog.names[batch.elements[0].tag]
-        if name.tag != RECORD_OF.get(format_) or are_low(self._limits):
+        if are_low(self._limits):
             return [([], slice(0, len(batch.elements)))]
-        texts = _find_texts(batch.elements, self._prolog.names)
-        texts.blank_odd()
+        if name.tag == RECORD_OF.get(format_):
+            texts = _find_texts(batch.elements, self._prolog.names)
+            texts.blank_odd()
+        elif format_.is_feed and name.tag in FEED_DATES:
+            texts = find_feed_texts(batch.elements, self._prolog.names)
+        else:
+            return [([], slice(0, len(batch.elements)))]
         columns = Columns(stats, texts, batch.repairs)
         entries = columns.make_entries(format_)
         return cut_into_stretches(entries, columns.settle())
@@ -163,7 +170,8 @@ class TreeReader:
         is_long = len(text) > _STEP_CHARS and _LONG_TAG.search(text)
         if is_long or self._is_refused(text):
             return root, repairs
-        if len(text) <= _STEP_CHARS and ODD_REFERENCE.search(text):
+        has_reference = "&" in text and len(text) <= _STEP_CHARS
+        if has_reference and ODD_REFERENCE.search(text):
             text = _mend_references(text, begin, repairs)
         parser = XMLParser(  # noqa: S314 (a DTD cannot stand behind a start tag)
             target=TreeBuilder(insert_pis=True, pi_factory=make_instruction)
@@ -232,9 +240,9 @@ class TreeReader:
     def _is_refused(self, text: str) -> bool:
         """Return whether a record is too much, or not as its author meant it."""
         most = self._limits.record_elements
-        tags = text.count("<")
+        is_long = len(text) > most * len("<a/>")
         return (
-            (tags > most + 1 and tags - text.count("</") > most + 1)
+            (is_long and text.count("<") - text.count("</") > most + 1)
             or has_open_section(text)  # which may be well-formed
             or ("xmlns" in text and _LONG_NAMESPACE.search(text) is not None)
         )
