@@ -11,6 +11,7 @@ import pytest
 
 from sitemapreader import FetchOptions
 from sitemapreader._many.sources import SiteKind, SiteTask
+from sitemapreader._types.counts import count_units
 from sitemapreader.audit import AuditOptions, audit_sync
 from sitemapreader.audit.api import AuditRun
 from sitemapreader.audit.database import AuditDatabase
@@ -646,6 +647,41 @@ def test_a_listed_page_without_links_returns_none(trial: RuleTrial) -> None:
         f"{HOST}/de/{n}" for n in range(90)
     }
     assert found.examples[0].detail == f"no link back from {HOST}/en/0"
+
+
+@pytest.mark.parametrize(
+    ("code", "records", "detail"),
+    [
+        (
+            "hreflang-no-x-default",
+            page("/en", more=link("en", "/en") + link("de", "/de")),
+            "de, en (1 URL)",
+        ),
+        ("hreflang-no-x-default", languages(), "de, en (2 URLs)"),
+        (
+            "hreflang-no-self-reference",
+            page("/en", more=link("de", "/de")),
+            "links to 1 other",
+        ),
+    ],
+)
+def test_a_number_in_a_detail_has_the_noun_that_fits_it(
+    trial: RuleTrial, code: str, records: str, detail: str
+) -> None:
+    """One URL is not called 1 URLs."""
+    found = trial.run(code, site(records))
+    assert found is not None
+    assert found.examples[0].detail == detail
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize(
+    "units", ["URLs", "pages", "listed URLs", "others", "children"]
+)
+def test_sql_counts_as_messages_do(trial: RuleTrial, count: int, units: str) -> None:
+    """The macro of rules and the function of messages give the same noun."""
+    ((written,),) = trial.database.ask(f"SELECT count_units({count}, '{units}')")
+    assert written == count_units(count, units)
 
 
 def test_a_sitemap_that_is_not_there_switches_no_rule_off(trial: RuleTrial) -> None:

@@ -103,6 +103,10 @@ CREATE MACRO why_hidden(name) AS CASE
 -- Numbers follow the order in which documents arrive, which differs from audit to audit.
 CREATE MACRO place_of(rank, number) AS (coalesce(rank, 4294967295)::UBIGINT << 32) | number;
 
+-- As in `sitemapreader._types.counts`: "1 URL", "2 URLs".
+CREATE MACRO count_units(number, units) AS number || ' ' || CASE
+    WHEN number <> 1 THEN units WHEN units = 'children' THEN 'child' ELSE rtrim(units, 's') END;
+
 CREATE MACRO folder_of(key) AS regexp_extract(key, '^[^/]*//[^/?]*/?(?:[^/?]+/){0,2}');
 
 CREATE VIEW url AS

@@ -8,6 +8,6 @@
 -- meaning: No search engine reads it.
 -- advice: Name it in robots.txt or in the index.
 -- source: https://www.sitemaps.org/protocol.html#submit_robots
-SELECT url, pages || ' pages' AS detail, NULL AS document,
+SELECT url, count_units(pages, 'pages') AS detail, NULL AS document,
        CASE WHEN is_whole THEN 'warning' ELSE 'info' END AS severity
 FROM unnamed, built

@@ -6,6 +6,6 @@
 -- advice: List only the canonical host.
 -- source: https://support.google.com/webmasters/answer/7451001
 SELECT w.scheme || '://' || w.host || '/' AS url,
-       'www: ' || w.urls || ' URLs; bare: ' || b.urls AS detail, NULL AS document
+       'www: ' || count_units(w.urls, 'URLs') || '; bare: ' || b.urls AS detail, NULL AS document
 FROM (SELECT max(scheme) AS scheme, host, sum(urls) AS urls FROM host GROUP BY host) w
 JOIN (SELECT host, sum(urls) AS urls FROM host GROUP BY host) b ON w.host = 'www.' || b.host

@@ -6,7 +6,7 @@
 -- meaning: Each version must list itself and all others.
 -- advice: Add the page's own language.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
-SELECT u.loc AS url, 'links to ' || l.links || ' others' AS detail, u.document,
+SELECT u.loc AS url, 'links to ' || count_units(l.links, 'others') AS detail, u.document,
        nullif(l.file, '') AS file, l.file_line
 FROM (
     SELECT url, count(*) AS links, max(file) AS file, max(file_line) AS file_line FROM hreflang_link

@@ -8,7 +8,7 @@
 -- advice: Name the page for all others as x-default.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
 SELECT arg_min(u.loc, place_of(d.rank, u.id)) AS url,
-       codes || ' (' || count(*) || ' URLs)' AS detail,
+       codes || ' (' || count_units(count(*), 'URLs') || ')' AS detail,
        arg_min(u.document, place_of(d.rank, u.id)) AS document
 FROM (
     SELECT url, string_agg(DISTINCT hreflang, ', ' ORDER BY hreflang) AS codes

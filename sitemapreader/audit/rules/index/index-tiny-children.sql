@@ -6,7 +6,8 @@
 -- meaning: Each of them costs a request at every visit.
 -- advice: Join them, because the same URLs then need fewer requests.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
-SELECT i.url, count(*) || ' children, median ' || median(child.urls)::UBIGINT || ' URLs' AS detail,
+SELECT i.url, count_units(count(*), 'children') || ', median '
+           || count_units(median(child.urls)::UBIGINT, 'URLs') AS detail,
        i.id AS document
 FROM document i JOIN document child ON child.parent_id = i.id AND child.via = 'index'
 WHERE child.status IN ('complete', 'partial') AND child.children = 0

@@ -11,7 +11,7 @@
 --   address in the settings of the generator.
 -- source: https://www.sitemaps.org/protocol.html#location
 SELECT base_url AS url,
-       CASE WHEN listed THEN 'none of ' || listed || ' listed URLs is on this host'
+       CASE WHEN listed THEN 'none of ' || count_units(listed, 'listed URLs') || ' is on this host'
             ELSE 'the sitemaps that robots.txt or an index names are not on this host' END
            || ': the folder fits ' || fitting_url AS detail,
        NULL AS document

@@ -6,7 +6,7 @@
 -- meaning: The next pages may not fit, and search engines ignore everything after the limit.
 -- advice: Split the sitemap before it exceeds the limit.
 -- source: https://www.sitemaps.org/protocol.html
-SELECT url, listed || ' URLs, ' || format('{:.1f} MiB', bytes_inflated / 1048576) AS detail,
+SELECT url, count_units(listed, 'URLs') || ', ' || format('{:.1f} MiB', bytes_inflated / 1048576) AS detail,
        id AS document
 FROM document
 WHERE role = 'sitemap' AND format <> 'sitemapindex'
