@@ -194,7 +194,10 @@ class SiteRun(TaskStream[SiteBatch]):
         self._listeners = [] if on_site is None else [on_site]
         self._watcher: Watcher | None = None
         self._end = math.inf
-        super().__init__(Channel(BUFFERED_EVENTS), gathers=config.state is None)
+        self._site_limits = shorten(config.limits, config.limits.site_seconds)
+        """Limits of the walk over a site that is on a server."""
+        channel: Channel[SiteBatch] = Channel(BUFFERED_EVENTS, is_prompt=False)
+        super().__init__(channel, gathers=config.state is None)
 
     def report_to(self, watcher: Watcher) -> None:
         """Await a function at the end of each site; call this before entering."""
@@ -375,14 +378,14 @@ class SiteRun(TaskStream[SiteBatch]):
         due: frozenset[str] | None,
     ) -> None:
         """Walk over a site, and note the fault that ended the walk."""
-        limits = self._config.limits
-        seconds = self._end - asyncio.get_running_loop().time()
-        if not task.is_local:
-            seconds = min(seconds, limits.site_seconds)
-        limits = shorten(limits, seconds)
+        if task.is_local:
+            limits = self._config.limits
+        else:
+            limits = self._site_limits
+        limits = shorten(limits, self._end - asyncio.get_running_loop().time())
         config = task.aim(self._config, due, limits)
         share = max(_MIN_BUFFERED_EVENTS, BUFFERED_EVENTS // self._places.number)
-        site.walk = Walk(config, buffered=share)
+        site.walk = Walk(config, Channel(share, is_prompt=False))
         try:
             await self._pass_on(site, site.walk)
         except StateError:  # the state cannot be written any more

@@ -103,8 +103,11 @@ class WalkEnding:
 
     async def _report_unread(self) -> None:
         """Report the sitemaps that were not read because of a budget or their host."""
+        skipped = self._frontier.skipped
+        if not (skipped.named or skipped.unnamed):
+            return
         left: dict[str, list[str]] = {}
-        for entry, reason in self._frontier.skipped.named.values():
+        for entry, reason in skipped.named.values():
             left.setdefault(reason, []).append(entry.loc)
             await self._context.loop_share.yield_if_due()
         for code in (
@@ -117,7 +120,7 @@ class WalkEnding:
             IssueCode.HOST_DOWN,
         ):
             urls = left.get(code, [])
-            if number := len(urls) + self._frontier.skipped.unnamed[code]:
+            if number := len(urls) + skipped.unnamed[code]:
                 first = urls[0] if urls else None
                 why = self._context.breaker.find_reason(first or "")[1]
                 what = f"{inflect(number, 'sitemaps')} skipped"

@@ -45,14 +45,17 @@ class Channel(Generic[B]):
     It is bounded so that a slow consumer slows the readers, and through them the servers. While it
     is not full, a batch of any weight gets in. Producers that wait for room get in in the order in
     which they came.
+
+    If it `is_prompt`, a consumer that waits for a batch runs before its producer goes on.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, *, is_prompt: bool = True) -> None:
         self.offered = 0
         self.taken = 0
         self.stop_clock: Callable[[], AbstractContextManager[object]] = nullcontext
         """Makes the context in which a producer waits for the consumer."""
         self._capacity = capacity
+        self._is_prompt = is_prompt
         self._batches: deque[tuple[B, int]] = deque()
         self._weight = 0
         self._closed = False
@@ -75,12 +78,12 @@ class Channel(Generic[B]):
                     await self._room.wait()
         if self._closed:
             return
-        is_awaited = self._starved.is_set()
+        is_awaited = self._is_prompt and self._starved.is_set()
         self._batches.append((batch, weight))
         self._weight += weight
         self.filled.set()
         if is_awaited:
-            # The consumer runs first: the producer may do much before it waits for anything.
+            # The producer may do much before it waits for anything.
             await asyncio.sleep(0)
 
     async def get(self) -> B | None:

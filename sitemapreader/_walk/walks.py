@@ -75,13 +75,16 @@ class Walk(TaskStream[Batch]):
         report: the outcome of each document, and all Issues; final when the context is left.
     """
 
-    def __init__(self, config: WalkConfig, *, buffered: int = BUFFERED_EVENTS) -> None:
+    def __init__(
+        self, config: WalkConfig, channel: Channel[Batch] | None = None
+    ) -> None:
         self.report = Report(config.limits.documents, config.on_document)
         self._config = config
         self._parts: WalkParts | None = None
         self._memory: WalkMemory = NoMemory()
         self._lent = AsyncExitStack()
-        super().__init__(Channel(buffered), gathers=config.state is None)
+        channel = channel or Channel(BUFFERED_EVENTS)
+        super().__init__(channel, gathers=config.state is None)
 
     def search_only(self) -> None:
         """Take the URL of the site for a page, not for a sitemap; call it before entering."""

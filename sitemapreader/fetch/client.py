@@ -337,10 +337,12 @@ class Trust:
 
     def _is_listed(self, text: str, address: IPv4Address | IPv6Address) -> bool:
         """Return whether an address, or the one that embeds it, is in an allowed network."""
+        if any(address in network for network in self.networks):
+            return True
+        if not self.networks:
+            return False
         written = ip_address(text.partition("%")[0])
-        return any(
-            address in network or written in network for network in self.networks
-        )
+        return any(written in network for network in self.networks)
 
 
 def _read_network(text: str) -> IPv4Network | IPv6Network:

@@ -143,7 +143,7 @@ class HttpFetcher(MakesClients):
         if "session" in vars(self):
             await self.session.aclose()
 
-    @property
+    @cached_property
     def user_agent(self) -> str:
         """The User-Agent header that is sent to origins that you name."""
         return make_headers(self.options, {}, same_origin=True)["User-Agent"]
