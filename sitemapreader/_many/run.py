@@ -26,6 +26,7 @@ from sitemapreader._many.sources import (
     iterate_sites,
     list_names,
 )
+from sitemapreader._types.counts import count_units
 from sitemapreader._types.errors import StateError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import SitemapEntry
@@ -198,6 +199,13 @@ class SiteRun(TaskStream[SiteBatch]):
         """Limits of the walk over a site that is on a server."""
         channel: Channel[SiteBatch] = Channel(BUFFERED_EVENTS, is_prompt=False)
         super().__init__(channel, gathers=config.state is None)
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        if not self.is_entered:
+            return f"<{name}: not entered, use it with `async with` or `with`>"
+        how = "over" if self.is_left else "under way"
+        return f"<{name}: {how}, {count_units(len(self.outcomes), 'outcomes')}>"
 
     def report_to(self, watcher: Watcher) -> None:
         """Await a function at the end of each site; call this before entering."""

@@ -129,7 +129,7 @@ class IssueCode(StrEnum):
     USERINFO_REMOVED = ("userinfo-removed", WARNING, "a user name or password was removed from a URL", "never publish credentials")
     BLOCKED_ADDRESS = ("blocked-address", ERROR, "the address is not public, so no connection was made", "allow its network with `allow_networks` if you trust it")
     BLOCKED_PORT = ("blocked-port", ERROR, "the port is not a usual port of the web, so no connection was made", "allow it with `allow_ports` if you trust it")
-    DNS = ("dns", ERROR, "the host name could not be resolved", "check the host name")
+    DNS = ("dns", ERROR, "the host name could not be resolved", "check the host name. If another server stands for it, use `FetchOptions.map_hosts`")
     CONNECT = ("connect", ERROR, "the connection failed, or was closed before the response began", "check host and port, or try again later")
     TLS = ("tls", ERROR, "the TLS handshake failed", "check the server's certificate. For a server without TLS, use a URL that begins with http://")
     TIMEOUT = ("timeout", ERROR, "the server did not respond in time", "try again later, or raise `headers_seconds`")

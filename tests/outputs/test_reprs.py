@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sitemapreader import SitemapEntry, UrlEntry, Via, walk, walk_sync
+from sitemapreader import SitemapEntry, UrlEntry, Via, walk, walk_many_sync, walk_sync
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.records import Image
 from tests.support.walking import SITE, urlset
@@ -39,6 +39,15 @@ async def test_a_walk_says_how_far_it_is() -> None:
     assert (
         repr(entries) == "<Walk https://example.org/: over, 2 URLs, 0 sitemaps to read>"
     )
+
+
+def test_a_run_says_how_far_it_is() -> None:
+    """A walk over many sites counts the outcomes that it keeps."""
+    with walk_many_sync([SITE], fetcher=MemoryFetcher({})) as run:
+        assert repr(run).startswith("<SiteRun: under way, ")
+        assert [*run.batches()] == []
+    assert repr(run) == "<SiteRun: over, 1 outcome>"
+    assert repr(walk_many_sync([SITE])).startswith("<SiteRun: not entered, use it")
 
 
 def test_a_blocking_walk_says_so_too() -> None:
