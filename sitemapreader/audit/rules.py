@@ -204,7 +204,7 @@ def match_codes(
             if rule.category.lower() == word.lower()
         }
     if not found:
-        is_prefix = word and any(code.startswith(word) for code in rules)
+        is_prefix = word and sum(code.startswith(word) for code in rules) > 1
         names = [*rules, *map(str.lower, Category)]
         if is_prefix:
             hint = f" did you mean {word}*?"
@@ -261,7 +261,7 @@ def plan_rules(
     for code in severities:
         if code not in rules:
             hint = suggest(code, rules, _HINT)
-            raise AuditInputError(f"severity: there is no rule {code!r}:{hint}")
+            raise AuditInputError(f"`severities`: there is no rule {code!r}:{hint}")
     if select:
         selected = set().union(*(match_codes(rules, word, "select") for word in select))
     else:

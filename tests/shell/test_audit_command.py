@@ -114,6 +114,9 @@ def test_an_error_of_the_settings_names_their_file(
     settings = tmp_path / "sitemapreader.toml"
     for text, said in {
         'ignore = ["url-lowercase"]': "sitemapreader.toml: --ignore: there is no rule",
+        'ignore = ["page-noinde"]': "did you mean page-noindex?",
+        'ignore = ["page-no"]': "did you mean page-no*?",
+        '[audit.severity]\nurl-lowercase = "info"': "toml: [audit.severity] there is no",
         "fail-on = warning": 'column 11): write a text in quotes: "text"',
     }.items():
         settings.write_text(f"[audit]\n{text}\n")

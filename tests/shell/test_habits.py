@@ -81,6 +81,9 @@ OPTIONS = {
 """What is typed -> the beginning of the advice, for the command `urls`."""
 
 OTHERS = [
+    ("audit", "--strict", "write --fail-on warning"),
+    ("audit", "--exit-zero", "write --fail-on never"),
+    ("audit", "--severity", "in the table [audit.severity]"),
     ("newest", "--limit", "write --number N"),
     ("audit", "--limit", "it is an option of urls, read"),
     ("discover", "--max-urls", "write | head -n N"),
@@ -133,7 +136,7 @@ def test_options_typed_by_habit(subtests: pytest.Subtests) -> None:
                 assert re.search(r"; (there is none|write|it is)", said), (name, said)
 
 
-@pytest.mark.cases(7)
+@pytest.mark.cases(10)
 @pytest.mark.parametrize(("command", "typed", "advice"), OTHERS)
 def test_advice_is_for_the_command(command: str, typed: str, advice: str) -> None:
     """No command is told to take an option that it has not."""

@@ -308,6 +308,9 @@ class _AuditCommand:
     def _name_settings(self, text: str) -> str:
         """Put the settings file before an error about an option that it has set."""
         settings = self._arguments.settings
+        table = "`severities`:"
+        if text.startswith(table):
+            return f"{settings.file}: [audit.severity]{text.removeprefix(table)}"
         for name, value in settings.values.items():
             is_set = getattr(self._arguments, name, None) == value
             if is_set and text.startswith(f"`{name}`:"):
