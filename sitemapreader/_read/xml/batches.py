@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
     from sitemapreader._read.stats import ReadStats
+    from sitemapreader._read.xml.columns import Odd, Stretch
     from sitemapreader._read.xml.patterns import Span
-    from sitemapreader._read.xml.tree import Batch
     from sitemapreader._types.models import Event, Format
     from sitemapreader._types.options import Limits
     from sitemapreader._types.rows import Events
@@ -302,7 +302,8 @@ class XmlReader:
         )
         if batch:
             self._window.position = batch.end
-            yield from self._read_batch(batch)
+            stretches = self._tree.read_columns(batch, self._stats)
+            yield from self._read_stretches(stretches, self._read_records)
             return True
         found = yield from find_record(self._window.text, start, self.prolog.records)
         if not found or found[0][0] >= end:
@@ -332,28 +333,26 @@ class XmlReader:
         stretches, end = self._patterns.read(
             self._window.text, self._window.position, self._stats
         )
-        for entries, odd_span in stretches:
-            self._stats.deliver(len(entries))
-            yield entries
-            if odd_span:
-                yield from self._read_complete(odd_span)
+        yield from self._read_stretches(stretches, self._read_complete)
         self._window.position = end
 
-    def _read_batch(self, batch: Batch) -> Iterator[Events]:
-        """Read common records by columns, and the odd ones on the way one by one."""
-        for entries, odd in self._tree.read_columns(batch, self._stats):
+    def _read_stretches(
+        self,
+        stretches: list[Stretch[Odd]],
+        read_odd: Callable[[Odd], Iterator[Events]],
+    ) -> Iterator[Events]:
+        """Deliver entries by columns, and read the odd records between them."""
+        for entries, odd in stretches:
             self._stats.deliver(len(entries))
             yield entries
             if odd:
-                yield from self._read_records(batch.list_records(odd))
+                yield from read_odd(odd)
 
-    def _mend_record(self, span: Span) -> Iterator[list[Event]]:
+    def _mend_record(self, span: Span) -> Iterator[Events]:
         document = self._tree.wrap(self._window.text[slice(*span)])
         yield from self._mend(*span, is_sound=lambda: is_well_formed(document))
 
-    def _read_outside(
-        self, end: int, why: IssueCode | None = None
-    ) -> Iterator[list[Event]]:
+    def _read_outside(self, end: int, why: IssueCode | None = None) -> Iterator[Events]:
         """Read text outside of whole records, up to a place; `why` is the cause of a cut."""
         text = self._window.text[self._window.position : end]
         is_second = self.prolog.closed or (why and self.prolog.has_nested_root)
@@ -372,7 +371,7 @@ class XmlReader:
         is_sound: Callable[[], bool] = lambda: True,
         why: IssueCode | None = None,
         is_part: bool = False,
-    ) -> Generator[list[Event], None, Mender]:
+    ) -> Generator[Events, None, Mender]:
         """Mend a text and read its records; report at least one Issue if it is not sound.
 
         `why` is what may have cut the document, if it ends with the text. If it `is_part` of a
@@ -402,7 +401,7 @@ class XmlReader:
     def _add_once(self, code: IssueCode, value: str | None = None) -> None:
         self._stats.add_issue_once(self._context.events, code, value=value)
 
-    def _read_records(self, records: list[Record]) -> Iterator[list[Event]]:
+    def _read_records(self, records: list[Record]) -> Iterator[Events]:
         for record in records:
             if self._accept(record):
                 for _ in read_record(self._context, record):
@@ -444,7 +443,7 @@ class XmlReader:
 
     # -- what is too long to be kept
 
-    def _shorten(self) -> Iterator[list[Event]]:
+    def _shorten(self) -> Iterator[Events]:
         """Read the records of a text that is too long; drop one that is by itself."""
         yield []  # all of it was searched just now, and is once more
         start = self._window.position

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import compress, count, repeat
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import attrs
 
@@ -16,6 +16,7 @@ from sitemapreader._read.vocabulary import parse_changefreq, parse_priority
 from sitemapreader._read.xml.markup import (
     decode_many,
     find_odd_references,
+    has_odd_reference,
     mend_references,
 )
 from sitemapreader._types.dates import parse_column
@@ -31,11 +32,7 @@ from sitemapreader._types.urls import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Callable,
-        Iterable,
-        Sequence,
-    )
+    from collections.abc import Callable, Iterable, Sequence
 
     from sitemapreader._read.stats import ReadStats
     from sitemapreader._types.models import Image
@@ -45,8 +42,9 @@ if TYPE_CHECKING:
     Column: TypeAlias = Sequence[Any]
     Repairs: TypeAlias = dict[int, set[IssueCode]]
     """Place of a record in a batch -> what was repaired in it."""
-    Stretch: TypeAlias = tuple[Events, slice | None]
-    """Entries (columns where none has extensions), and the places of odd records behind them."""
+    Odd = TypeVar("Odd")
+    Stretch: TypeAlias = tuple[Events, Odd | None]
+    """Entries (columns where none has extensions), and the odd records behind them."""
 
 _LEAST = {
     "attributes": 8,
@@ -63,10 +61,11 @@ def are_low(limits: Limits) -> bool:
 
 
 @attrs.define
-class RecordTexts:
-    """The texts of the records of a batch, a column for each field.
+class Columns:
+    """The records of a batch by columns, which hold the texts of each field.
 
     Attributes:
+        stats: the counts of the document.
         size: the number of records.
         fields: the fields of the protocol, in the order of `PROTOCOL_FIELDS`; an empty column if no
             record has the field.
@@ -77,6 +76,7 @@ class RecordTexts:
         images: the images of the records of a feed that have some, by their places.
     """
 
+    stats: ReadStats
     size: int
     fields: list[list[str]]
     odd: set[int]
@@ -84,10 +84,37 @@ class RecordTexts:
     extras: list[str] = attrs.field(factory=list)
     titles: list[str] = attrs.field(factory=list)
     images: dict[int, tuple[Image, ...]] = attrs.field(factory=dict)
+    _counted: list[tuple[IssueCode, set[int]]] = attrs.field(factory=list)
+    """Issues that are not shown, and the places of their records."""
+
+    # -- faults
 
     def blame(self, marks: Iterable[object]) -> None:
         """Mark records as odd."""
         self.odd.update(compress(count(), marks))
+
+    def note(self, code: IssueCode, places: Iterable[int]) -> None:
+        """Note an Issue of each of some records: to be counted, if it is not shown."""
+        if self.stats.shows(code):
+            self.odd.update(places)
+        else:
+            self._counted.append((code, set(places)))
+
+    def note_repairs(self, repairs: Repairs) -> None:
+        """Note the repairs of each record."""
+        for place, codes in repairs.items():
+            for code in codes:
+                self.note(code, [place])
+
+    def check_element_runs(
+        self, runs: Sequence[str], are_clean: Callable[[list[str]], bool]
+    ) -> None:
+        """Mark the records with a run of elements that needs an Issue as odd."""
+        filled = list(filter(None, runs))
+        if filled and not are_clean(filled):
+            self.blame(bool(run) and not are_clean([run]) for run in runs)
+
+    # -- texts
 
     def blank_odd(self) -> None:
         """Remove the texts of odd records, which may be no XML."""
@@ -95,8 +122,14 @@ class RecordTexts:
             for place in self.odd:
                 column[place] = ""
 
-    def mend_references(self) -> Repairs:
-        """Mend the references in fields; return the codes of each record.
+    def decode(self, outside: str) -> None:
+        """Decode all fields; `outside` is the text of the records without its sections."""
+        if has_odd_reference(outside):
+            self._mend_references()
+        self.fields = list(map(decode_many, self.fields))
+
+    def _mend_references(self) -> None:
+        """Mend the references in fields.
 
         Records with a reference that is no character are odd, and so are ones with an odd reference
         in an extension.
@@ -107,53 +140,23 @@ class RecordTexts:
                 column[place] = mend_references(column[place], repairs[place])
         for column in [*self.fields, *self.runs.values(), self.extras]:
             self.odd.update(find_odd_references(column))
+        self.note_repairs(repairs)
         self.blank_odd()
-        return repairs
 
-    def check_element_runs(
-        self, runs: Sequence[str], are_clean: Callable[[list[str]], bool]
-    ) -> None:
-        """Mark the records with a run of elements that needs an Issue as odd."""
-        filled = list(filter(None, runs))
-        if filled and not are_clean(filled):
-            self.blame(bool(run) and not are_clean([run]) for run in runs)
-
-
-class Columns:
-    """The values of a batch by columns; `repairs` are the ones of each record.
-
-    `is_marked` says that references and sections are not decoded yet.
-    """
-
-    def __init__(
-        self,
-        stats: ReadStats,
-        texts: RecordTexts,
-        repairs: Repairs,
-        *,
-        is_marked: bool = False,
-    ) -> None:
-        self._stats = stats
-        self._texts = texts
-        self._is_marked = is_marked
-        self._counted: list[tuple[IssueCode, set[int]]] = []
-        for place, codes in repairs.items():
-            for code in codes:
-                self._note(code, [place])
+    # -- values
 
     def make_entries(self, format_: Format) -> Events:
         """Make the entry of each record; the ones of odd records mean nothing."""
-        loc, lastmod, changefreq, priority = self._texts.fields
-        locs = self._decode(loc) or [""] * self._texts.size
-        lastmods = self._decode(lastmod)
-        self._check_locs(locs)
+        loc, lastmod, changefreq, priority = self.fields
+        locs = self._check_locs(list(map(str.strip, loc)))
+        lastmods = list(map(str.strip, lastmod))
         moments = self._parse_dates(lastmods)
         written: Column | None = None
         if moments:
             written = lastmods
             if not all(lastmods):
                 written = [text or None for text in lastmods]
-        sitemaps = [self._stats.sitemap] * len(locs)
+        sitemaps = [self.stats.sitemap] * self.size
         if format_ is Format.INDEX:
             none = repeat(None)
             vias = repeat(Via.INDEX)
@@ -171,51 +174,34 @@ class Columns:
         )
         entries.changefreq_text = changefreqs[1]
         entries.priority_text = priorities[1]
-        if any(self._texts.titles):
-            entries.title = [text.strip() or None for text in self._texts.titles]
-        if not self._texts.images:
+        if any(self.titles):
+            entries.title = [text.strip() or None for text in self.titles]
+        if not self.images:
             return entries
         given: list[Any] = list(entries)
-        for place, images in self._texts.images.items():
+        for place, images in self.images.items():
             given[place].images = images
         return given
 
-    def settle(self) -> set[int]:
-        """Count the Issues that are not shown; return the places of odd records."""
-        for code, places in self._counted:
-            self._stats.counts[code] += len(places - self._texts.odd)
-        return self._texts.odd
-
-    def _note(self, code: IssueCode, places: Iterable[int]) -> None:
-        """Note an Issue of each of some records: to be counted, if it is not shown."""
-        if self._stats.shows(code):
-            self._texts.odd.update(places)
-        else:
-            self._counted.append((code, set(places)))
-
-    # -- values
-
-    def _decode(self, column: list[str]) -> list[str]:
-        """Decode texts, and trim them."""
-        if self._is_marked:
-            column = decode_many(column)
-        return list(map(str.strip, column))
-
-    def _check_locs(self, locs: list[str]) -> None:
-        """Check all URLs, and make the ones that need a closer look."""
+    def _check_locs(self, locs: list[str]) -> list[str]:
+        """Check all URLs; return them, as they are after a closer look."""
+        if not locs:
+            self.odd.update(range(self.size))
+            return [""] * self.size
         if all(locs) and are_clean_urls(locs):
-            return
+            return locs
         for place, loc in enumerate(locs):
             if PLAIN_URL.fullmatch(loc) or are_clean_urls([loc]):
                 continue
             if "<" in loc or not has_web_scheme(trim(loc)):
-                self._texts.odd.add(place)
+                self.odd.add(place)
                 continue
             locs[place], codes = read_loc(loc, "")
             if not locs[place]:
-                self._texts.odd.add(place)
+                self.odd.add(place)
             for code in codes:
-                self._note(code, [place])
+                self.note(code, [place])
+        return locs
 
     def _parse_dates(self, texts: list[str]) -> Column | None:
         if not any(texts):
@@ -226,7 +212,7 @@ class Columns:
                 value is None and bool(text)
                 for value, text in zip(values, texts, strict=True)
             ]
-            self._note(IssueCode.LASTMOD, compress(count(), unread))
+            self.note(IssueCode.LASTMOD, compress(count(), unread))
         return values
 
     def _parse_repeated(
@@ -239,11 +225,7 @@ class Columns:
 
         The same text is one object, so that it takes no memory.
         """
-        different = set(column)
-        if self._is_marked and any("&" in text or "<" in text for text in different):
-            column = self._decode(column)
-            different = set(column)
-        texts = {raw: text for raw in different if (text := raw.strip())}
+        texts = {raw: text for raw in set(column) if (text := raw.strip())}
         values = {raw: parse(text) for raw, text in texts.items()}
         if not values:
             return None, None
@@ -252,27 +234,32 @@ class Columns:
             return parsed, parsed
         if None in values.values():
             unread = {raw for raw, value in values.items() if value is None}
-            self._note(code, compress(count(), map(unread.__contains__, column)))
+            self.note(code, compress(count(), map(unread.__contains__, column)))
         return parsed, list(map(texts.get, column))
 
+    # -- stretches
 
-# -- stretches
+    def cut(
+        self, entries: Events, take_odd: Callable[[slice], Odd]
+    ) -> list[Stretch[Odd]]:
+        """Cut the batch into stretches; count the Issues that are not shown.
 
-
-def cut_into_stretches(entries: Events, odd: set[int]) -> list[Stretch]:
-    """Cut a batch into stretches, each up to the end of its odd records."""
-    if not odd:
-        return [(entries, None)]
-    given = list(entries)
-    stretches: list[Stretch] = []
-    start = 0
-    for first in sorted(odd):
-        if first >= start:
-            end = first
-            while end in odd:
-                end += 1
-            stretches.append((given[start:first], slice(first, end)))
-            start = end
-    if start < len(given):
-        stretches.append((given[start:], None))
-    return stretches
+        Behind each stretch are the odd records up to the next one, which `take_odd` finds.
+        """
+        for code, places in self._counted:
+            self.stats.counts[code] += len(places - self.odd)
+        if not self.odd:
+            return [(entries, None)]
+        given = list(entries)
+        stretches: list[Stretch[Odd]] = []
+        start = 0
+        for first in sorted(self.odd):
+            if first >= start:
+                end = first
+                while end in self.odd:
+                    end += 1
+                stretches.append((given[start:first], take_odd(slice(first, end))))
+                start = end
+        if start < self.size:
+            stretches.append((given[start:], None))
+        return stretches

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from sitemapreader._read.entries import group_fields
 from sitemapreader._read.media import find_single_image
 from sitemapreader._read.vocabulary import FEED_DATES, MEDIA
-from sitemapreader._read.xml.columns import RecordTexts
+from sitemapreader._read.xml.columns import Columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from xml.etree.ElementTree import Element
 
     from sitemapreader._read.entries import Fields
+    from sitemapreader._read.stats import ReadStats
     from sitemapreader._read.vocabulary import Names
     from sitemapreader._types.models import Image
 
@@ -22,7 +23,9 @@ _OTHER_RELATIONS = frozenset({"self", "edit", "replies", "related", "via"})
 """Relations of links that lead neither to the page of an entry nor to a medium."""
 
 
-def find_feed_texts(elements: list[Element], names: Names) -> RecordTexts:
+def collect_feed_texts(
+    stats: ReadStats, elements: list[Element], names: Names
+) -> Columns:
     """Find URL, date and title of a feed's records; one with anything less common is odd."""
     record = names[elements[0].tag].tag
     find_link = _find_single_alternate if record == "entry" else _find_single_text
@@ -48,7 +51,7 @@ def find_feed_texts(elements: list[Element], names: Names) -> RecordTexts:
         lastmods.append(lastmod or "")
         titles.append(title or "")
     columns = [locs, lastmods, list[str](), list[str]()]
-    return RecordTexts(len(elements), columns, odd, titles=titles, images=images)
+    return Columns(stats, len(elements), columns, odd, titles=titles, images=images)
 
 
 def _find_only_images(names: Names, parts: list[Element]) -> tuple[Image, ...] | None:

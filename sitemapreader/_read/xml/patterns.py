@@ -28,9 +28,7 @@ from sitemapreader._read.vocabulary import (
 )
 from sitemapreader._read.xml.columns import (
     Columns,
-    RecordTexts,
     are_low,
-    cut_into_stretches,
 )
 from sitemapreader._read.xml.grammar import (
     BORDER,
@@ -41,7 +39,6 @@ from sitemapreader._read.xml.grammar import (
 from sitemapreader._read.xml.markup import (
     are_sound,
     cut_sections,
-    has_odd_reference,
     has_open_section,
     is_well_formed,
     pass_nothing,
@@ -54,16 +51,13 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Mapping
 
-    from sitemapreader._read.xml.columns import Repairs
+    from sitemapreader._read.xml.columns import Stretch
     from sitemapreader._read.xml.prolog import Prolog
     from sitemapreader._read.xml.tree import TreeReader
     from sitemapreader._types.options import Limits
-    from sitemapreader._types.rows import Events
 
     Span: TypeAlias = tuple[int, int]
     """Where records begin and end."""
-    Stretch: TypeAlias = tuple[Events, Span | None]
-    """Entries (columns where none has extensions), and the place of the odd records behind them."""
 
 _FIELD_GROUPS = len(PROTOCOL_FIELDS)
 """Groups of the record pattern that are fields of the protocol."""
@@ -98,14 +92,14 @@ class PatternReader:
         text: str,
         start: int,
         stats: ReadStats,
-    ) -> tuple[list[Stretch], int]:
+    ) -> tuple[list[Stretch[Span]], int]:
         """Read common records from a place on; return also where the last ends."""
         names = self._find_names()
         if names is None or len(text) > LONGEST_TRIED:
             return [], start
         start = pass_nothing(text, start)
-        found, rest = _find_columns(names, text[start:])
-        if not found.size:
+        columns, rest = _find_columns(stats, names, text[start:])
+        if not columns.size:
             return [], start
         end = len(text) - len(rest)
         read = text[start:end]
@@ -114,26 +108,19 @@ class PatternReader:
         if not are_sound(read, outside):
             spans = _find_spans(names.pattern, text, start, end)
             each = (text[slice(*span)] for span in spans)
-            found.blame(not are_sound(one, cut_sections(one)) for one in each)
-        found.blank_odd()
-        repairs: Repairs = {}
-        if has_odd_reference(outside):
-            repairs = found.mend_references()
-        entries: Events = []
-        odd = found.odd
-        if len(odd) < found.size:  # something is left for the columns
-            # "[" for `<![CDATA[`, as one character is found faster
-            is_marked = "&" in read or "[" in read
-            columns = Columns(stats, found, repairs, is_marked=is_marked)
-            entries = columns.make_entries(self._prolog.format)
-            entries = self._leave_unread(names, entries, found)
-            odd = columns.settle()
-        if odd and not spans:
+            columns.blame(not are_sound(one, cut_sections(one)) for one in each)
+        columns.blank_odd()
+        columns.decode(outside)
+        entries = columns.make_entries(self._prolog.format)
+        if columns.runs or columns.extras:
+            entries = self._leave_unread(names, list(entries), columns)
+        if columns.odd and not spans:
             spans = _find_spans(names.pattern, text, start, end)
-        return [
-            (part, places and (spans[places.start][0], spans[places.stop - 1][1]))
-            for part, places in cut_into_stretches(entries, odd)
-        ], end
+        stretches = columns.cut(
+            entries,
+            lambda places: (spans[places.start][0], spans[places.stop - 1][1]),
+        )
+        return stretches, end
 
     def _find_names(self) -> NamesAndPattern | None:
         """Return the meanings of names here, if records can be read by a pattern."""
@@ -156,21 +143,19 @@ class PatternReader:
     def _leave_unread(
         self,
         names: NamesAndPattern,
-        entries: Events,
-        found: RecordTexts,
-    ) -> Events:
+        entries: list[Any],
+        columns: Columns,
+    ) -> list[Any]:
         """Leave elements of extensions unread until their first use, if all are clean."""
-        runs = list(filter(None, [*found.runs.values(), found.extras]))
-        if not runs:
-            return entries
-        given: list[Any] = list(entries)
+        runs = list(filter(None, [*columns.runs.values(), columns.extras]))
+        texts = list(map("".join, zip(*runs, strict=True)))
         if self._prolog.format is Format.INDEX:
-            found.blame(map(any, zip(*runs, strict=True)))
-            return given
-        for prefix, run in found.runs.items():
+            columns.blame(texts)
+            return entries
+        for prefix, run in columns.runs.items():
             pattern = write_clean_pattern(names.keys[prefix], prefix)
-            found.check_element_runs(run, partial(_are_clean, pattern))
-        found.check_element_runs(found.extras, self._are_extras)
+            columns.check_element_runs(run, partial(_are_clean, pattern))
+        columns.check_element_runs(columns.extras, self._are_extras)
         if self._context is None:
             self._context = RecordContext(
                 ReadStats(),
@@ -180,15 +165,14 @@ class PatternReader:
             )
             self._context.record = Record(Element(""), lambda _: None)
         start_tag = self._tree.start_tag
-        texts = list(map("".join, zip(*runs, strict=True)))
         unread = map(
             UnreadExtensions,
             repeat(self._context),
             repeat(start_tag),
             filter(None, texts),
         )
-        leave_unread(list(compress(given, texts)), unread)
-        return given
+        leave_unread(list(compress(entries, texts)), unread)
+        return entries
 
     def _are_extras(self, runs: list[str]) -> bool:
         """Return whether elements are well-formed and within limits, and bind no prefix."""
@@ -272,9 +256,10 @@ def _are_clean(pattern: re.Pattern[str], runs: list[str]) -> bool:
 
 
 def _find_columns(
+    stats: ReadStats,
     names: NamesAndPattern,
     text: str,
-) -> tuple[RecordTexts, str]:
+) -> tuple[Columns, str]:
     """Find the records of a text; return their texts by columns, and the rest."""
     # One flat list makes no work for the garbage collector; a tuple for each record does
     flat = names.pattern.split(text)
@@ -286,16 +271,15 @@ def _find_columns(
     fields = columns[:_FIELD_GROUPS]
     *others, odd = columns[_FIELD_GROUPS:]
     runs = dict(zip(names.keys, others, strict=False))
-    return (
-        RecordTexts(
-            size=len(flat) // width,
-            fields=fields,
-            odd=set(compress(count(), odd)),
-            runs={prefix: run for prefix, run in runs.items() if run},
-            extras=[text for run in others[len(runs) :] for text in run],
-        ),
-        rest,
-    )
+    extras = [text for run in others[len(runs) :] for text in run]
+    return Columns(
+        stats,
+        size=len(flat) // width,
+        fields=fields,
+        odd=set(compress(count(), odd)),
+        runs={prefix: run for prefix, run in runs.items() if run},
+        extras=extras,
+    ), rest
 
 
 def _fill_gaps(column: list[str | None]) -> list[str]:

@@ -28,11 +28,9 @@ from sitemapreader._read.vocabulary import (
 )
 from sitemapreader._read.xml.columns import (
     Columns,
-    RecordTexts,
     are_low,
-    cut_into_stretches,
 )
-from sitemapreader._read.xml.feeds import find_feed_texts
+from sitemapreader._read.xml.feeds import collect_feed_texts
 from sitemapreader._read.xml.markup import (
     BLANKS,
     HIDDEN,
@@ -79,7 +77,7 @@ class Batch:
     find_line: Callable[[Element], int]
     repairs: Repairs
 
-    def list_records(self, places: slice) -> list[Record]:
+    def take_records(self, places: slice) -> list[Record]:
         """Return some of its records, to be read one by one."""
         return [
             Record(
@@ -130,22 +128,28 @@ class TreeReader:
             return None
         return Batch(stop, list(root), _line_numbers(batch, line, root), repairs)
 
-    def read_columns(self, batch: Batch, stats: ReadStats) -> list[Stretch]:
+    def read_columns(
+        self, batch: Batch, stats: ReadStats
+    ) -> list[Stretch[list[Record]]]:
         """Read the records of a batch that have nothing but fields of the protocol."""
+        elements = batch.elements
+        names = self._prolog.names
         format_ = self._prolog.format
-        name = self._prolog.names[batch.elements[0].tag]
+        record = names[elements[0].tag].tag
         if are_low(self._limits):
-            return [([], slice(0, len(batch.elements)))]
-        if name.tag == RECORD_OF.get(format_):
-            texts = _find_texts(batch.elements, self._prolog.names)
-            texts.blank_odd()
-        elif format_.is_feed and name.tag in FEED_DATES:
-            texts = find_feed_texts(batch.elements, self._prolog.names)
+            columns = None
+        elif record == RECORD_OF.get(format_):
+            columns = _collect_texts(stats, elements, names)
+        elif format_.is_feed and record in FEED_DATES:
+            columns = collect_feed_texts(stats, elements, names)
         else:
-            return [([], slice(0, len(batch.elements)))]
-        columns = Columns(stats, texts, batch.repairs)
+            columns = None
+        if columns is None:
+            return [([], batch.take_records(slice(0, len(elements))))]
+        columns.note_repairs(batch.repairs)
+        columns.blank_odd()
         entries = columns.make_entries(format_)
-        return cut_into_stretches(entries, columns.settle())
+        return columns.cut(entries, batch.take_records)
 
     def parse_record(
         self, text: str, line: int
@@ -282,13 +286,12 @@ def _mend_references(
     return begin.join([before, *records])
 
 
-def _find_texts(elements: list[Element], names: Names) -> RecordTexts:
+def _collect_texts(stats: ReadStats, elements: list[Element], names: Names) -> Columns:
     """Find the texts of records by columns; one with anything else in it is odd."""
     rows = [{field.tag: field.text for field in element} for element in elements]
     used = set[str]().union(*rows)
     tags = {names[tag].own: tag for tag in used}
     known = {tags[own] for own in PROTOCOL_FIELDS if own in tags}
-    size = len(rows)
     odd = set[int]()
     if used > known or sum(map(len, rows)) < sum(map(len, elements)):
         odd.update(
@@ -304,7 +307,7 @@ def _find_texts(elements: list[Element], names: Names) -> RecordTexts:
         [row.get(tags[own]) or "" for row in rows] if own in tags else []
         for own in PROTOCOL_FIELDS
     ]
-    return RecordTexts(size, fields, odd)
+    return Columns(stats, len(rows), fields, odd)
 
 
 def _line_numbers(
