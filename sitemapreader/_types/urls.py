@@ -114,10 +114,11 @@ def write_target(url: str) -> str:
     percent-encoded (RFC 9112, section 3.2.1).
     """
     _, _, path, query, _ = _split(url)
-    return _NOT_IN_A_REQUEST.sub(_percent_encode, path + query)
+    return _NOT_IN_A_REQUEST.sub(percent_encode, path + query)
 
 
-def _percent_encode(match: re.Match[str]) -> str:
+def percent_encode(match: re.Match[str]) -> str:
+    """Return the found characters as escapes of their bytes."""
     return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogatepass"))
 
 

@@ -73,20 +73,6 @@ class _Report:
         return is_known and code not in self.not_run
 
 
-@attrs.frozen
-class _Change:
-    """The URLs that only one of two audits hits, and how many hits both have.
-
-    `only_before` and `only_after` are of pages that the other audit has not judged.
-    """
-
-    new: list[str]
-    mended: list[str]
-    still: int
-    only_before: list[str] = attrs.field(factory=list)
-    only_after: list[str] = attrs.field(factory=list)
-
-
 def compare_audits(
     before: str | os.PathLike[str], after: str | os.PathLike[str]
 ) -> tuple[Difference, ...]:
@@ -189,16 +175,20 @@ def _compare_findings(
     before = _find(code, old, new)
     after = _find(code, new, old)
     is_known = old.has_run(code) and new.has_run(code)
-    pages = _compare_urls(before, after, old, new) if is_known else None
+    urls = {}
+    if is_known:
+        urls = _compare_urls(before, after, old, new)
     if not is_known:
         trend = Trend.UNKNOWN
-    elif before is None or after is None:
-        trend = Trend.FIXED if after is None else Trend.NEW
+    elif after is None:
+        trend = Trend.FIXED
+    elif before is None:
+        trend = Trend.NEW
     elif isinstance(before.value, int) != isinstance(after.value, int):
         trend = Trend.UNKNOWN  # all pages in one of them, a sample in the other
-    elif after.low > before.high or (pages and pages.new):
+    elif after.low > before.high or urls.get("new"):
         trend = Trend.WORSE
-    elif after.high < before.low or (pages and pages.mended):
+    elif after.high < before.low or urls.get("mended"):
         trend = Trend.BETTER
     else:
         trend = Trend.SAME
@@ -208,11 +198,7 @@ def _compare_findings(
         trend=trend,
         before=_value_of(code, before, old),
         after=_value_of(code, after, new),
-        new=pages.new if pages else None,
-        mended=pages.mended if pages else None,
-        still=pages.still if pages else None,
-        only_before=pages.only_before if pages else None,
-        only_after=pages.only_after if pages else None,
+        **urls,
     )
 
 
@@ -232,15 +218,15 @@ def _compare_urls(
     after: _Found | None,
     old: _Report,
     new: _Report,
-) -> _Change | None:
-    """Return the hits that are new, mended, and still there; `None` if that is not known.
+) -> dict[str, Any]:
+    """Return the fields of a `Difference` about URLs; none if they are not known.
 
     Of two samples only the pages count that both have judged.
     """
     was = before.urls if before else set()
     now = after.urls if after else set()
     if was is None or now is None:
-        return None
+        return {}
     needs = {need for each in (before, after) if each for need in each.needs}
     samples = [
         report.samples[need]
@@ -250,16 +236,16 @@ def _compare_urls(
     if samples:
         common = set.intersection(*samples)
         if not common:
-            return None
+            return {}
     else:
         common = was | now
-    return _Change(
-        new=sorted(now & common - was),
-        mended=sorted(was & common - now),
-        still=len(was & now),
-        only_before=sorted(was - common),
-        only_after=sorted(now - common),
-    )
+    return {
+        "new": sorted(now & common - was),
+        "mended": sorted(was & common - now),
+        "still": len(was & now),
+        "only_before": sorted(was - common),
+        "only_after": sorted(now - common),
+    }
 
 
 def format_differences(name: str, differences: Iterable[Difference]) -> str:

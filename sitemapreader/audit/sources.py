@@ -13,7 +13,7 @@ from itertools import islice
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 from urllib.parse import quote
 from xml.sax.saxutils import escape
 
@@ -422,7 +422,7 @@ def _load_lines(
 ) -> None:
     """Fill the table `line`; raise AuditInputError, or the error of opening or decoding."""
     database.ask("CREATE OR REPLACE TABLE line (line VARCHAR)")
-    with (gzip.open if is_gzip else open)(path, "rb") as file:
+    with _open_list(path, is_gzip=is_gzip) as file:
         pieces = iter(partial(file.read, _LIST_PIECE_BYTES), b"")
         lines = iterate_lines(pieces, _LINE_BYTES, errors="strict")
         while batch := list(islice(lines, _ROWS_AT_ONCE)):
@@ -434,13 +434,19 @@ def _load_lines(
             database.load(rows, ["INSERT INTO line SELECT line FROM arriving"])
 
 
+def _open_list(path: Path, *, is_gzip: bool) -> BinaryIO | gzip.GzipFile:
+    if is_gzip:
+        return gzip.open(path)
+    return path.open("rb")
+
+
 def _quote_name(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
 def _find_encoding(path: Path, *, is_gzip: bool) -> str:
     """Return the encoding, UTF-16 if a mark says so; raise OSError or EOFError."""
-    with (gzip.open if is_gzip else open)(path, "rb") as file:
+    with _open_list(path, is_gzip=is_gzip) as file:
         start = file.read(2)
         while is_gzip and file.read(_LINE_BYTES):
             pass  # DuckDB 1 takes the part of a file that was cut for all of it

@@ -143,20 +143,15 @@ def open_output(
         module, name = _ENCODERS[format]
         make_file_encoder = getattr(import_module(f"{__name__}.{module}"), name)
         return Output(path, make_file_encoder(path, chosen), None)
-    from sitemapreader.output.sink import ArrayEncoder, Encoder
     from sitemapreader.output.text import make_encoder
 
     end = "\0" if null_terminated else "\n"
-    encoding = find_encoding(path)
-    is_array = format == "json"
-    lines = "jsonl" if is_array else format
-    encoder: Encoder = make_encoder(lines, chosen, end, encoding, header=header)
-    if is_array:
-        encoder = ArrayEncoder(encoder)
+    encoder = make_encoder(format, chosen, end, find_encoding(path), header=header)
     if is_gzip:
-        encoder = GzipEncoder(encoder)
-    # an array, and what is compressed, is useless without its end
-    return Output(path, encoder, None if is_array or is_gzip else end.encode())
+        return Output(path, GzipEncoder(encoder), None)
+    if format == "json":  # useless without its end
+        return Output(path, encoder, None)
+    return Output(path, encoder, end.encode())
 
 
 def _check_target(

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader._columns import ABSENT, Column, has_nothing
 from sitemapreader._columns.json import to_json
 from sitemapreader._types.rows import OutputRows, get_column
-from sitemapreader._types.urls import INVISIBLE
-from sitemapreader.output.sink import Encoder
+from sitemapreader._types.urls import INVISIBLE, percent_encode
+from sitemapreader.output.sink import ArrayEncoder, Encoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -67,12 +67,14 @@ def make_encoder(
     encoding: str,
     *,
     header: bool,
-) -> TextEncoder:
+) -> Encoder:
     """Return an encoder of entries as text, whose records end with `end`."""
     if format == "urls":
         return UrlEncoder(end, encoding)
     if format == "jsonl":
         return JsonEncoder(columns, end, encoding)
+    if format == "json":
+        return ArrayEncoder(JsonEncoder(columns, end, encoding))
     separator = SEPARATORS[format]
     encoder = RowEncoder(columns, separator, encoding)
     if header:
@@ -234,7 +236,7 @@ def escape_urls(urls: list[str]) -> list[str]:
     text = "".join(urls)
     if text.isprintable() and " " not in text:
         return urls
-    return [_UNSAFE_URL.sub(_encode_match, url) for url in urls]
+    return [_UNSAFE_URL.sub(percent_encode, url) for url in urls]
 
 
 def escape_texts(texts: list[str]) -> list[str]:
@@ -247,10 +249,6 @@ def escape_texts(texts: list[str]) -> list[str]:
 def neutralise_formulas(cells: list[str]) -> list[str]:
     """Put an apostrophe before a cell that a spreadsheet would run as a formula."""
     return [f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells]
-
-
-def _encode_match(match: re.Match[str]) -> str:
-    return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogatepass"))
 
 
 def _escape_unsafe(match: re.Match[str]) -> str:

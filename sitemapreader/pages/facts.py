@@ -142,16 +142,22 @@ def read_page(
         page = decode_page(data_read, charset_of(fields)) or data_read.decode(
             "utf-8", "replace"
         )
+    head = Head(url)
     if kind in HTML_TYPES:
         head = read_head(page, url)
-    else:
-        head = Head(url)
     canonicals, alternates = _read_links(fields.get("link", ""), url, head, lines)
     words = ""
     if text and len(data) <= MAX_PAGE_BYTES:
-        words = join_text(page) if kind in HTML_TYPES else page
-    text_hash = hash_text(words) if words.strip() else None
+        words = page
+        if kind in HTML_TYPES:
+            words = join_text(page)
+    text_hash = None
+    if words.strip():
+        text_hash = hash_text(words)
+    template_hash = text_hash
     nameless = _leave_out_name(words, url)
+    if nameless != words:
+        template_hash = hash_text(nameless)
     facts = PageFacts(
         url,
         title=head.title or None,
@@ -161,7 +167,7 @@ def read_page(
         refresh=_find_refresh(head, url, lines),
         modified=_find_modified(head),
         text_hash=text_hash,
-        template_hash=text_hash if nameless == words else hash_text(nameless),
+        template_hash=template_hash,
         says_missing=_MISSING.search(f"{head.title} {words[:_BEGINNING]}") is not None,
     )
     return attrs.evolve(
@@ -185,12 +191,21 @@ def join_text(page: str) -> str:
     frame = ""
     depth = 0
     for name, source, *_ in scan_page(page):
+        if frame:
+            is_mark = name.removeprefix("/") == frame
+        else:
+            is_mark = name in _FRAME
         if not name:
             if source and not frame:
                 texts.append(source)
-        elif name.removeprefix("/") == frame if frame else name in _FRAME:
-            depth += 0 if source.endswith("/") else -1 if name[0] == "/" else 1
-            frame = (frame or name) if depth else ""
+        elif is_mark and not source.endswith("/"):
+            if name == f"/{frame}":
+                depth -= 1
+            else:
+                frame = name
+                depth += 1
+            if not depth:
+                frame = ""
     return decode_text(" ".join(texts))
 
 
@@ -263,6 +278,9 @@ def _read_robots(
     return {bot: frozenset(directives) for bot, directives in found.items()}
 
 
+_LINK_KINDS = frozenset({"canonical", "alternate"})
+
+
 def _read_links(
     header: str,
     url: str,
@@ -274,13 +292,10 @@ def _read_links(
     alternates: dict[tuple[str, str], None] = {}
     of_header = ((url, link, 0) for link in parse_links(header))
     for base, link, line in (*of_header, *((head.base, *link) for link in head.links)):
-        relations = {"canonical", "alternate"}.intersection(
-            link.get("rel", "").lower().split()
-        )
-        if relations:
-            target = resolve_link(base, link.get("href", ""))
-        else:
-            target = None
+        relations = _LINK_KINDS.intersection(link.get("rel", "").lower().split())
+        if not relations:
+            continue
+        target = resolve_link(base, link.get("href", ""))
         if target is None:
             continue
         code = link.get("hreflang", "").strip().lower()
@@ -303,10 +318,10 @@ def _find_refresh(
         match = _REFRESH.match(meta.get("content", ""))
         if match is None or meta.get("http-equiv", "").strip().lower() != "refresh":
             continue
-        quote = match[2]
-        target = resolve_link(
-            head.base, match[3].partition(quote)[0] if quote else match[3]
-        )
+        written = match[3]
+        if match[2]:  # a quote
+            written = written.partition(match[2])[0]
+        target = resolve_link(head.base, written)
         if target is not None:
             lines["refresh", target] = line
             if url_key(target) == url_key(url):

@@ -158,6 +158,8 @@ _SLASH_STATUSES = {
 """End of a host's name -> status with which it adds the slash of a folder; `None`: it adds none."""
 _PAGES_OF_GITHUB = frozenset({b"CNAME", b".nojekyll"})
 """Files that only a folder for GitHub Pages has, which may have a host name of its own."""
+_INDEXES = (b"index.html", b"index.htm")
+"""Files of a folder that answer for it, the first before the second."""
 _PAGE = re.compile(rb".*\.html?", re.DOTALL)
 _MAX_HOST_FILE_BYTES = 1_000 * MAX_LINES
 _REWRITERS = frozenset(
@@ -214,7 +216,9 @@ class PageFolder:
         if not known and not _PAGES_OF_GITHUB.isdisjoint(self._files):
             known = [".github.io"]
         self._is_known_host = bool(known)
-        self._slash_status = _SLASH_STATUSES[known[0]] if known else None
+        self._slash_status = None
+        if known:
+            self._slash_status = _SLASH_STATUSES[known[0]]
 
     @property
     def may_answer_more(self) -> bool:
@@ -293,22 +297,23 @@ class PageFolder:
         if rule:
             target = resolve(url, rule.target) or ""
             is_own = origin_of(target) == self._origin
-            found = self._find_file(_path_of(target), self._prefix) if is_own else ""
+            found = ""
+            if is_own:
+                found = self._find_file(_path_of(target), self._prefix)
             if not file or rule.is_forced or (lacks_slash and found == file):
+                if rule.status >= 400:
+                    return FolderResponse(rule.status, "")
                 if rule.status != 200:
-                    target = rule.target if rule.status < 400 else ""
-                    return FolderResponse(rule.status, target)
+                    return FolderResponse(rule.status, rule.target)
                 if not is_own:
                     return FolderResponse(200, "")  # a proxy: another server responds
-                return FolderResponse(200 if found else 404, found)
+                return _serve(found)
         if lacks_slash and self._slash_status:
             parts = urlsplit(url)
             return FolderResponse(
                 self._slash_status, parts._replace(path=f"{parts.path}/").geturl()
             )
-        return FolderResponse(
-            200 if file else 404, file, lacks_slash and not self._is_known_host
-        )
+        return _serve(file, may_redirect=lacks_slash and not self._is_known_host)
 
     def find_base_url(self) -> str:
         """Return the URL of the folder, below which its files match the listed URLs.
@@ -351,12 +356,11 @@ class PageFolder:
         if not (path + b"/").startswith(prefix):
             return ""
         name = path[len(prefix) :].lstrip(b"/")
-        bare = name.rstrip(b"/")
-        folder = bare + b"/" if bare else b""
-        names = [folder + b"index.html", folder + b"index.htm"]
-        if bare and bare == name:
+        folder = name.rstrip(b"/") + b"/"
+        names = [(folder + index).lstrip(b"/") for index in _INDEXES]
+        if name and not name.endswith(b"/"):
             names = [name, name + b".html", name + b".htm", *names]
-        return os.fsdecode(next((each for each in names if each in self._files), b""))
+        return os.fsdecode(next(filter(self._files.__contains__, names), b""))
 
     def _read(self, visit: PageVisit) -> PageVisit:
         if not visit.file:
@@ -381,12 +385,19 @@ class PageFolder:
         return ""
 
 
+def _serve(file: str, *, may_redirect: bool = False) -> FolderResponse:
+    """Return the response with a file; "" is none."""
+    if file:
+        return FolderResponse(200, file, may_redirect)
+    return FolderResponse(404, "")
+
+
 def _lacks_slash(path: bytes, file: str) -> bool:
     """Return whether a path without a slash at its end has the index of a folder as its file."""
     name = os.fsencode(file)
     index = name.rpartition(b"/")[2]
     return (
-        index in (b"index.html", b"index.htm")
+        index in _INDEXES
         and not path.endswith(b"/")
         and not (path + b"/").endswith(b"/" + index + b"/")
     )

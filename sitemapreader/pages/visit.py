@@ -223,7 +223,9 @@ class _Visits:
     async def _ask(self, url: str, *, is_again: bool) -> PageVisit:
         breaker = self._breaker
         begun = asyncio.get_running_loop().time()
-        errors = PROBE_STATUSES if url in self._probes else frozenset()
+        errors = frozenset[int]()
+        if url in self._probes:
+            errors = PROBE_STATUSES
         try:
             async with self._pages.open(url, error_pages=errors) as response:
                 visit = await self._read(url, response)
@@ -251,7 +253,7 @@ class _Visits:
 
         A host that redirects has responded, elsewhere or in a circle.
         """
-        failed = error.redirects[-1].target if error.redirects else url
+        failed = _find_last_target(url, error)
         is_circle = error.code in _CIRCLES and not _sets_cookie(error)
         if is_circle or origin_of(failed) != origin_of(url):
             self._breaker.note_response(url)
@@ -280,6 +282,13 @@ class _Visits:
         return attrs.evolve(visit, facts=facts)
 
 
+def _find_last_target(url: str, error: FetchError) -> str:
+    """Return the URL that the redirects of a failed request have led to."""
+    for redirect in error.redirects[-1:]:
+        return redirect.target
+    return url
+
+
 def _sets_cookie(error: FetchError) -> bool:
     """Return whether a redirect on the way sets a cookie, which may end a circle."""
     return any(each.sets_cookie for each in error.redirects)
@@ -295,19 +304,19 @@ def _visit_of_error(url: str, error: FetchError) -> PageVisit:
         reason = NotJudged.COOKIES
     elif asks_to_wait and reason is None:
         reason = NotJudged.ASKED_TO_WAIT
-    if error.redirects:
-        final = error.redirects[-1].target
-    else:
-        final = url
+    final = _find_last_target(url, error)
     if not has_web_scheme(final) or error.code is IssueCode.INVALID_URL:
         final = error.url  # where the redirect to no URL stands
     # A redirect from https to http is not followed, and says where the page is all the same.
-    is_told = error.http_status is not None or error.code is IssueCode.DOWNGRADE
+    if error.http_status is not None or error.code is IssueCode.DOWNGRADE:
+        problem = ""
+    else:
+        problem = f"{error.code}: {error.detail}"
     return PageVisit(
         url,
         final,
         error.redirects,
         error.http_status,
-        error="" if is_told else f"{error.code}: {error.detail}",
+        error=problem,
         not_judged=reason,
     )
