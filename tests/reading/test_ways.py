@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from sitemapreader._types.models import UrlEntry
-from tests.support.reading import check_ways, count_issues, urlset
+from tests.support.reading import check_ways, count_issues, locs, urlset
 from tests.support.scale import SCALE
 
 IMAGES = (
@@ -172,6 +172,18 @@ def test_an_issue_of_each_record_is_counted_in_each(name: str) -> None:
     events = check_ways(document)
     assert len(events) == size * entries + 10 * len(codes.split())
     assert count_issues(document) == dict.fromkeys(codes.split(), size)
+
+
+def test_a_section_that_is_not_closed_ends_with_its_record() -> None:
+    """Its record is mended, though its Issue is only counted by then."""
+    record = (
+        "<url><loc>https://a.example/%d</loc><lastmod><![CDATA[x]></lastmod></url>"
+        "<url><loc>https://a.example/b</loc><lastmod><![CDATA[y]]></lastmod></url>"
+    )
+    records = "".join(record.replace("%d", str(number)) for number in range(500))
+    document = urlset(records.encode())
+    assert len(locs(check_ways(document))) == 1_000
+    assert count_issues(document) == {"mismatched-tag": 500, "lastmod": 1_000}
 
 
 # -- the switch in the environment that turns the patterns off

@@ -91,7 +91,8 @@ def are_sound(text: str, outside: str) -> bool:
         return False
     # looked for in two steps: it is a twentieth of the time of a plain list
     return not (
-        ("[" in outside and SECTION_START in outside)
+        ("[" in text and has_open_section(text))
+        or ("[" in outside and SECTION_START in outside)
         or ("]" in outside and "]]>" in outside)
     )
 

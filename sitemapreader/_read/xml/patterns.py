@@ -39,7 +39,6 @@ from sitemapreader._read.xml.grammar import (
 from sitemapreader._read.xml.markup import (
     are_sound,
     cut_sections,
-    has_open_section,
     is_well_formed,
     pass_nothing,
 )
@@ -179,7 +178,6 @@ class PatternReader:
         text = f"<r>{'</r><r>'.join(runs)}</r>"
         return not (
             "xmlns" in text
-            or has_open_section(text)
             or max(run.count("<") for run in runs) >= self._limits.record_depth
             or max(run.count("=") for run in runs) > self._limits.attributes
             or not is_well_formed(self._tree.wrap(text))
@@ -249,10 +247,7 @@ class UnreadExtensions:
 
 
 def _are_clean(pattern: re.Pattern[str], runs: list[str]) -> bool:
-    text = BORDER.join(runs)
-    if has_open_section(text):  # each would be searched to the same end
-        return False
-    return pattern.sub("", text) == BORDER * (len(runs) - 1)
+    return pattern.sub("", BORDER.join(runs)) == BORDER * (len(runs) - 1)
 
 
 def _find_columns(
