@@ -3,11 +3,13 @@
     python benchmarks/state.py cost [--children 50] [--urls 10000] [--runs 5]
     python benchmarks/state.py unchanged [--children 100] [--urls 100]
     python benchmarks/state.py changes [--children 200] [--urls 50000]
+    python benchmarks/state.py month [--children 100] [--urls 10000] [--days 30] [--spread]
 
 The site is made in a temporary folder and served over loopback by a process of its own, which knows
 validators; each walk is a process of its own too, whose peak memory is the system's own figure.
 `changes` walks several times: all is new, nothing is, all is sent once more, one child of ten
-lists other URLs, each child has one more.
+lists other URLs, each child has one more. `month` walks once on each of thirty simulated days, on
+which one URL of a hundred is replaced: all in one child, or with `--spread` some in each child.
 """
 
 from __future__ import annotations
@@ -48,34 +50,44 @@ asyncio.run(main())
 WORKER = """
 import asyncio, resource, sys, time
 from sitemapreader import Changes, FetchOptions, Limits, walk
+from sitemapreader.changes import State
 
 async def main(url, *options):
     state = None
     for option in options:
         if option.startswith("state="):
             state = option[6:]
+    for option in options:
+        if option.startswith("clock="):
+            state = State(state, clock=lambda: float(option[6:]))
+            break
     if "changes" in options:
         state = Changes(state)
     limits, choices = Limits(walk_bytes=10**12), FetchOptions(per_host=8)
-    count, start = 0, time.perf_counter()
+    count, start, cpu = 0, time.perf_counter(), time.process_time()
     async with walk(sitemaps=[url], limits=limits, options=choices, state=state) as entries:
         async for batch in entries.batches():
             count += len(batch)
-    seconds = time.perf_counter() - start
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
     assert entries.report.complete, entries.report.issues
     unit = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    print(count, seconds, peak, entries.report.unlisted)
+    print(count, seconds, cpu, peak, entries.report.unlisted)
 
 asyncio.run(main(*sys.argv[1:]))
 """
 
 
+HOUR_SECONDS = 3600
+DAY_SECONDS = 24 * HOUR_SECONDS
+
+
 class Walked(NamedTuple):
-    """The figures of a walk: URLs, seconds, peak memory, unlisted URLs."""
+    """The figures of a walk: URLs, seconds, seconds of CPU, peak memory, unlisted URLs."""
 
     urls: int
     seconds: float
+    cpu: float
     peak: int
     unlisted: str
 
@@ -129,15 +141,15 @@ def walk_once(url: str, *options: str) -> Walked:
     """Walk in a process of its own."""
     command = [sys.executable, "-c", WORKER, url, *options]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="ascii")
-    urls, seconds, peak, unlisted = done.stdout.split()
-    return Walked(int(urls), float(seconds), int(peak), unlisted)
+    urls, seconds, cpu, peak, unlisted = done.stdout.split()
+    return Walked(int(urls), float(seconds), float(cpu), int(peak), unlisted)
 
 
 def show(name: str, walked: Walked, note: str = "") -> None:
     """Print a row."""
     print(
-        f"{name:<24}{walked.urls:>9}{walked.seconds:>9.2f}{walked.peak / 1e6:>9.1f}"
-        f"{walked.unlisted:>9}  {note}",
+        f"{name:<24}{walked.urls:>9}{walked.seconds:>9.2f}{walked.cpu:>9.2f}"
+        f"{walked.peak / 1e6:>9.1f}{walked.unlisted:>9}  {note}",
         flush=True,
     )
 
@@ -180,10 +192,54 @@ def measure_changes(folder: Path, url: str, children: int, urls: int) -> None:
     show("one child of ten", walk_once(url, *options))
     for child in range(children):
         append_page(folder / f"child-{child}.xml.gz", child)
-    show("one URL more each", walk_once(url, *options))
+    small = walk_once(url, *options)
+    calm = walk_once(url)
+    show("one URL more each", small, f"{small.cpu / calm.cpu:.2f} of the CPU below")
+    show("the same, no state", calm)
     show("nothing changed (304)", walk_once(url, *options))
     size = (folder / "changes.db").stat().st_size
     print(f"the file has {size / 1e6:.0f} MB, {size / children / urls:.0f} bytes a URL")
+
+
+def measure_month(
+    folder: Path,
+    url: str,
+    children: int,
+    urls: int,
+    days: int,
+    *,
+    spread: bool,
+) -> None:
+    """Walk once a day over a site of which one URL of a hundred is replaced each day."""
+    begin = time.time() - days * DAY_SECONDS
+    state = folder / "month.db"
+    for day in range(days + 1):
+        now = begin + day * DAY_SECONDS
+        changed = (
+            range(children) if spread else range(day % children, day % children + 1)
+        )
+        for child in changed if day else ():
+            path = folder / f"child-{child}.xml.gz"
+            replaced = (
+                range(day, urls, 100) if spread else range(children * urls // 100)
+            )
+            replace_pages(path, day, replaced)
+        for path in folder.glob("*.xml*"):
+            if path.stat().st_mtime > now:  # written just now
+                os.utime(path, (now - HOUR_SECONDS, now - HOUR_SECONDS))
+        walked = walk_once(url, f"state={state}", f"clock={now}", "changes")
+        size = state.stat().st_size
+        show(f"day {day}", walked, f"{size / 1e6:.1f} MB")
+
+
+def replace_pages(path: Path, day: int, numbers: range) -> None:
+    """Replace the URLs at some places of a child by new ones."""
+    head, *records = gzip.decompress(path.read_bytes()).split(b"<url>")
+    for number in numbers:
+        loc = f"https://www.example.org/{path.name}/{day}/{number}".encode()
+        end = b"</urlset>" if number == len(records) - 1 else b""
+        records[number] = b"<loc>" + loc + b"</loc></url>" + end
+    path.write_bytes(gzip.compress(b"<url>".join([head, *records]), 1, mtime=0))
 
 
 def touch(path: Path) -> None:
@@ -201,20 +257,29 @@ def append_page(path: Path, child: int) -> None:
 
 
 def main() -> None:
-    """Measure one of the three."""
+    """Measure one of the four."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["cost", "unchanged", "changes"])
+    parser.add_argument("what", choices=["cost", "unchanged", "changes", "month"])
     parser.add_argument("--children", type=int)
     parser.add_argument("--urls", type=int)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--days", type=int, default=30)
+    parser.add_argument("--spread", action="store_true")
     arguments = parser.parse_args()
-    defaults = {"cost": (50, 10_000), "unchanged": (100, 100), "changes": (200, 50_000)}
+    defaults = {
+        "cost": (50, 10_000),
+        "unchanged": (100, 100),
+        "changes": (200, 50_000),
+        "month": (100, 10_000),
+    }
     children = arguments.children or defaults[arguments.what][0]
     urls = arguments.urls or defaults[arguments.what][1]
-    print(f"{'walk':<24}{'URLs':>9}{'seconds':>9}{'peak MB':>9}{'unlisted':>9}")
+    print(
+        f"{'walk':<24}{'URLs':>9}{'seconds':>9}{'CPU s':>9}{'peak MB':>9}{'unlisted':>9}"
+    )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if arguments.what == "changes":
+        if arguments.what in ("changes", "month"):
             write_small_site(folder, children, urls)
         else:
             write_site(folder, children, urls)
@@ -223,6 +288,11 @@ def main() -> None:
                 measure_cost(folder, url, arguments.runs)
             elif arguments.what == "unchanged":
                 measure_unchanged(folder, url)
+            elif arguments.what == "month":
+                days = arguments.days
+                measure_month(
+                    folder, url, children, urls, days, spread=arguments.spread
+                )
             else:
                 measure_changes(folder, url, children, urls)
 
