@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
-from itertools import compress, takewhile
+from itertools import compress
+from operator import ne
 from typing import TYPE_CHECKING
 
 import attrs
@@ -13,10 +14,11 @@ from sitemapreader._types.models import Change, UrlEntry
 from sitemapreader._types.rows import get_column, select_rows
 from sitemapreader.changes.rows import (
     as_moment,
+    find_own_records,
     find_records,
     find_removed,
     has_record,
-    hash_record,
+    hash_records,
     hash_url,
     load_batches,
     log_entries,
@@ -25,7 +27,7 @@ from sitemapreader.changes.rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sitemapreader._types.rows import Rows
     from sitemapreader.changes.database import Connection
@@ -92,39 +94,43 @@ class _Compared:
     """Entries of a document that were compared with the state.
 
     Attributes:
-        entries: the entries.
-        offered: those that are delivered, if they pass the filters.
+        locs: their URLs.
         keys: the keys of their URLs.
         records: the hashes of their records.
         changes: the change of each; `None` for one that is known.
+        deleted: the places of those whose record says that their URL was deleted.
+        places: the places of those that are delivered, if they pass the filters.
+        offered: these entries.
     """
 
-    entries: Sequence[UrlEntry] = ()
-    offered: Sequence[UrlEntry] = ()
+    locs: Sequence[str] = ()
     keys: Sequence[bytes] = ()
     records: Sequence[bytes] = ()
     changes: Sequence[Change | None] = ()
+    deleted: Sequence[int] = ()
+    places: Sequence[int] = ()
+    offered: Sequence[UrlEntry] = ()
 
-    def mark(
-        self,
-        passed: Rows,
-        kept: Rows,
-        number: int,
-    ) -> str:
-        """Return the marks of the first `number` entries: see the table `log`."""
-        if len(kept) == len(self.entries):  # most often
-            return "s" * number
+    def find_place(self, entry: UrlEntry) -> int:
+        """Return the place of an entry that is offered."""
+        numbers = [*map(id, self.offered)]
+        return self.places[numbers.index(id(entry))]
+
+    def mark(self, passed: Rows, kept: Rows) -> str:
+        """Return the marks of the entries: see the table `log`."""
+        marks = ["s"] * len(self.keys)
+        for place in self.deleted:
+            marks[place] = "n" if self.changes[place] is Change.NEW else "d"
+        if len(kept) == len(self.offered):  # most often
+            return "".join(marks)
         # What `unique` drops was handed over by another document: it counts as sent.
-        held = {*map(id, self.offered)}.difference(map(id, passed))
-        withheld = {*map(id, passed)}.difference(map(id, kept))
-        marks = ["s"] * number
-        for n, entry in enumerate(self.entries[:number]):
-            if entry.change is Change.UNLISTED:
-                marks[n] = "n" if self.changes[n] is Change.NEW else "d"
-            elif id(entry) in held:
-                marks[n] = "u" if self.changes[n] is Change.NEW else "o"
-            elif id(entry) in withheld:
-                marks[n] = "w"
+        are_passed = {*map(id, passed)}
+        are_kept = {*map(id, kept)}
+        for place, entry in zip(self.places, self.offered, strict=True):
+            if id(entry) not in are_passed:
+                marks[place] = "u" if self.changes[place] is Change.NEW else "o"
+            elif id(entry) not in are_kept:
+                marks[place] = "w"
         return "".join(marks)
 
 
@@ -157,47 +163,46 @@ class ChangedEntries:
 
     async def select(self, rows: Rows) -> Rows:
         """Return the entries that are new or have another record; set their `change`."""
-        entries = list(rows)
         recent = as_moment(self._reading.asked_at) - _NEWS_LAST
         self.is_recent &= all(
-            each.news and (each.date or recent) >= recent for each in entries
+            each.news and (each.date or recent) >= recent for each in rows
         )
-        keys = [hash_url(entry.loc) for entry in entries]
+        keys = [*map(hash_url, get_column(rows, "loc"))]
         if self._reading.age:
             find = partial(
                 find_removed, row=self._row, keys=keys, reading=self._reading.stamp
             )
             removed = await self._writer.file.query(find)
             is_there = [key not in removed for key in keys]
-            entries = list(compress(entries, is_there))
+            rows = select_rows(rows, is_there)
             keys = list(compress(keys, is_there))
-        records = [hash_record(entry) for entry in entries]
+        records = hash_records(rows)
         changes = await self._compare(keys, records)
         # What a record says of itself happened since some day; this, since the last walk. What it
         # says was deleted is told at the end of the walk.
-        listed = [entry.change is not Change.UNLISTED for entry in entries]
-        for entry, change in compress(zip(entries, changes, strict=True), listed):
-            entry.change = change
-        offered = [
-            entry for entry in compress(entries, listed) if entry.change is not None
-        ]
-        self._compared = _Compared(entries, offered, keys, records, changes)
+        said = get_column(rows, "change")
+        deleted = [n for n, change in enumerate(said) if change is Change.UNLISTED]
+        marks = [change is not None for change in changes]
+        for place in deleted:
+            marks[place] = False
+        places = [*compress(range(len(marks)), marks)]
+        offered = list(select_rows(rows, marks))
+        for place, entry in zip(places, offered, strict=True):
+            entry.change = changes[place]
+        locs = get_column(rows, "loc")
+        self._compared = _Compared(
+            locs, keys, records, changes, deleted, places, offered
+        )
         return offered
 
     async def _compare(
         self, keys: Sequence[bytes], records: Sequence[bytes]
     ) -> list[Change | None]:
         """Return the change of each record; several records of a URL are one."""
-        known: dict[bytes, dict[int, bytes | None]] = {}
+        changes: list[Change | None] = [Change.NEW] * len(keys)
         if not self._writer.run.is_new:
-            find = partial(find_records, row=self._row, keys=keys)
-            known = await self._writer.file.query(find)
-        changes = [
-            _compare_record(known[key], self._row.id or 0, record)
-            if key in known
-            else Change.NEW
-            for key, record in zip(keys, records, strict=True)
-        ]
+            find = partial(self._find_changes, keys=keys, records=records)
+            changes = await self._writer.file.query(find)
         if len(self._offered) >= _COMPARED_URLS:
             return changes
         for n, key in enumerate(keys):
@@ -205,6 +210,26 @@ class ChangedEntries:
                 changes[n] = None
             elif changes[n] is not None:
                 self._offered.add(key)
+        return changes
+
+    def _find_changes(
+        self,
+        db: Connection,
+        keys: Sequence[bytes],
+        records: Sequence[bytes],
+    ) -> list[Change | None]:
+        """Return the change of each record, by what documents listed before."""
+        row = self._row
+        changes: list[Change | None] = [None] * len(keys)
+        own: Mapping[bytes, bytes | None] = {}
+        if row.is_saved:  # most of it is listed as before
+            own = find_own_records(db, row, keys)
+        is_other = map(ne, map(own.get, keys), records)
+        others = [*compress(range(len(keys)), is_other)]
+        known = find_records(db, row, [keys[place] for place in others])
+        for place in others:
+            listed = known.get(keys[place], {})
+            changes[place] = _compare_record(listed, row.id or 0, records[place])
         return changes
 
     async def record(
@@ -223,16 +248,15 @@ class ChangedEntries:
         if self._writer.settings.selection.unique:
             await _save_sent(self._writer, self._row, kept[:sent])
         self.news += get_column(kept[:sent], "change").count(Change.NEW)
-        entries = compared.entries
-        rest = list(kept[sent:])
-        if rest:  # the next walk begins with this one
-            entries = list(takewhile(lambda entry: entry is not rest[0], entries))
-        number = len(entries)
+        number = len(compared.keys)
+        if sent < len(kept):  # the next walk begins with this one
+            (first,) = kept[sent : sent + 1]
+            number = compared.find_place(first)
         columns = (
             b"".join(compared.keys[:number]),
             b"".join(compared.records[:number]),
-            pack(entry.loc for entry in entries),
-            compared.mark(passed, kept, number),
+            pack(compared.locs[:number]),
+            compared.mark(passed, kept)[:number],
         )
         stamp = self._reading.stamp
         await self._writer.commit_on_ack(

@@ -17,6 +17,7 @@ import attrs
 from sitemapreader._types.dates import parse_lastmod
 from sitemapreader._types.issues import excerpt
 from sitemapreader._types.models import EXTENSION_ATTRIBUTES, Extra, Format, Video
+from sitemapreader._types.rows import EntryColumns
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.memory import GonePage, UnlistedUrl
 from sitemapreader.changes.database import DamageError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sitemapreader._types.models import SitemapEntry, UrlEntry
+    from sitemapreader._types.rows import Rows
     from sitemapreader._walk.memory import RemovalKind
 
 
@@ -271,6 +273,20 @@ def write_lastmod(entry: SitemapEntry) -> str | None:
 # -- entries of a document
 
 
+def find_own_records(
+    db: sqlite3.Connection,
+    row: DocumentRow,
+    keys: Sequence[bytes],
+) -> dict[bytes, bytes | None]:
+    """Return key -> record of each URL that a document itself has listed until now."""
+    marks = ", ".join("?" * len(keys))
+    find = (
+        f"SELECT key, record FROM url WHERE site = ? AND key IN ({marks})"
+        " AND document = ? AND lost_stamp IS NULL"
+    )
+    return dict(db.execute(find, (row.site, *keys, row.id)))
+
+
 def find_records(
     db: sqlite3.Connection,
     row: DocumentRow,
@@ -283,6 +299,8 @@ def find_records(
     unlisted or gone is not known.
     """
     known: dict[bytes, dict[int, bytes | None]] = {}
+    if not keys:
+        return known
     own = "iif(kind = 2, -document, document)"
     marks = ", ".join("?" * len(keys))
     find = (
@@ -385,14 +403,28 @@ def has_record(records: bytes, record: bytes) -> bool:
 _read_extensions = attrgetter("title", *EXTENSION_ATTRIBUTES)
 
 
+def hash_records(rows: Rows) -> list[bytes]:
+    """Return a hash of each record, of all but the URL: a new headline is a change."""
+    if isinstance(rows, EntryColumns) and rows.title is None:
+        texts = rows.get("lastmod_text")
+        if all(map(_is_short, texts)):
+            columns = rows.get("changefreq"), rows.get("priority")
+            return [*map(_hash_plain, texts, *columns)]
+    return [*map(hash_record, rows)]
+
+
+def _is_short(written: str | None) -> bool:
+    # SECURITY: the cache outlives the walk, and a date may be written in 64 KiB
+    return written is None or len(written) <= 64
+
+
 def hash_record(entry: UrlEntry) -> bytes:
-    """Return a hash of all but the URL: a new headline is a change."""
+    """Return the same hash of the record of an entry."""
     written = entry.lastmod_text
     extensions = _read_extensions(entry)
     if any(extensions):
         extensions = tuple(map(_write_unordered, extensions))
-    if not any(extensions) and (written is None or len(written) <= 64):
-        # SECURITY: the cache outlives the walk, and a date may be written in 64 KiB
+    if not any(extensions) and _is_short(written):
         return _hash_plain(written, entry.changefreq, entry.priority)
     return _hash((_read_moment(written), entry.changefreq, entry.priority, *extensions))
 
