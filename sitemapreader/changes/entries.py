@@ -218,7 +218,7 @@ class ChangedEntries:
         keys: Sequence[bytes],
         records: Sequence[bytes],
     ) -> list[Change | None]:
-        """Return the change of each record, by what documents listed before."""
+        """Return the change of each record since the earlier readings of all documents."""
         row = self._row
         changes: list[Change | None] = [None] * len(keys)
         own: Mapping[bytes, bytes | None] = {}

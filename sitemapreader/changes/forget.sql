@@ -27,4 +27,4 @@ UPDATE document SET complete = 0, rate = 0
 WHERE site = :site AND NOT is_named AND missing_stamp <= :all_confirmed;
 
 DELETE FROM document WHERE site = :site AND NOT is_named AND missing_stamp <= :all_confirmed
-    AND NOT EXISTS (SELECT 1 FROM url WHERE url.site = :site AND url.document = document.id)
+    AND id NOT IN (SELECT document FROM url WHERE site = :site)

@@ -1,10 +1,10 @@
 -- A URL is lost since the last document has lost it, a window too: what was read before that may
--- list it again.
+-- list it again. With the plus, SQLite looks for the key, and not for all that was lost later.
 UPDATE url INDEXED BY url_lost SET lost_stamp = (SELECT max(lost_stamp) FROM url AS its
     WHERE its.site = :site AND its.key = url.key AND its.kind = 1)
 WHERE site = :site AND lost_stamp IS NOT NULL AND NOT kind AND EXISTS (SELECT 1 FROM url AS its
     WHERE its.site = :site AND its.key = url.key AND its.kind = 1
-        AND its.lost_stamp > url.lost_stamp);
+        AND +its.lost_stamp > url.lost_stamp);
 
 -- What this run has missed may be asked from now on; it waits to be unlisted.
 INSERT INTO page (site, key, loc, since, document, why, is_unlisted, due)
