@@ -113,7 +113,7 @@ class TreeReader:
         first = _FIRST_TAG.match(text, start, end)
         size = self._batch_chars
         self._batch_chars = min(2 * size, _STEP_CHARS)
-        if first is None:
+        if first is None or not self._may_be_record(first[1]):
             return None
         end_tag = f"</{first[1]}>"
         stop = text.rfind(end_tag, start, min(end, start + size))
@@ -189,6 +189,10 @@ class TreeReader:
             parser.feed(_END_TAG)
             root = parser.close()
         return root, repairs
+
+    def _may_be_record(self, written: str) -> bool:
+        """Return whether an element may be a record, by its name as written."""
+        return written.rpartition(":")[2].lower() in self._prolog.records
 
     def _is_plain(self, root: Element, text: str, begin: str) -> bool:
         """Return whether elements are records of one kind, and within limits.
