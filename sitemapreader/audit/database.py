@@ -256,7 +256,7 @@ class AuditDatabase:
 
     def end_loading(self) -> None:
         """Answer queries in threads, if that helps, and open no other file from now on."""
-        self.is_small = self.ask(_LOADING_QUERIES["rows"])[0][0] < _FEW_ROWS
+        self.is_small = self.ask_column(_LOADING_QUERIES["rows"])[0] < _FEW_ROWS
         threads = f"SET threads = {min(_THREADS, os.cpu_count() or 1)}"
         self.ask("PRAGMA disable_optimizer" if self.is_small else threads)
         # SECURITY: a rule may have come with a pull request. This cannot be set back.
@@ -305,6 +305,10 @@ class AuditDatabase:
                 self.connection.execute(
                     f"SET memory_limit = '{self._memory * MEMORY_MB}MB'"
                 )
+
+    def ask_column(self, query: str, **parameters: object) -> list[Any]:
+        """Run a query and return its first column."""
+        return [row[0] for row in self.ask(query, **parameters)]
 
     def ask_rows(self, query: str, **parameters: object) -> list[dict[str, Any]]:
         """Run a query and return its rows by the names of their columns."""

@@ -273,7 +273,7 @@ async def fetch_robots(
     """Read the robots.txt of other origins with URLs or images, unless it fails."""
     rules = RobotsCache(fetcher, agent)
     most = MAX_FETCHED + len(database.robots)
-    for (origin,) in database.ask(_QUERIES["origins"], limit=most):
+    for origin in database.ask_column(_QUERIES["origins"], limit=most):
         if origin not in database.robots and len(database.robots) < most:
             with suppress(FetchError):
                 robots = await rules.find(origin)
@@ -298,7 +298,7 @@ def judge_robots(database: AuditDatabase, agents: Iterable[str]) -> None:
                 # RE2 takes the pieces at once
                 words = [""] if len(pieces) > _MAX_PIECES else map(re.escape, pieces)
                 found = passed | {"pieces": "|".join(words)}
-                refused = ask(_ROBOTS["judge_urls"], **found)[0][0]
+                (refused,) = database.ask_column(_ROBOTS["judge_urls"], **found)
                 for kind in ("judge_images", "judge_sitemaps"):
                     ask(_ROBOTS[kind], **found)
             if all(

@@ -60,6 +60,7 @@ _MAY_BE_EXCUSED = (IssueCode.HTTP_STATUS, IssueCode.ROBOTS_UNREACHABLE)
 _BROKEN_LINE = "robots-sitemap-broken"
 """Rule about missing sitemaps of robots.txt, which Issues then need not repeat."""
 _NO_ROBOTS_FILE = "the folder has no robots.txt"
+_HIT_CODES = "SELECT DISTINCT code FROM place"
 _ALIKE = 0.9
 """More than this share of hits at pages that another rule hits is one fault seen twice."""
 
@@ -222,7 +223,9 @@ class RuleRunner:
         ask = self._database.ask
         chosen = self._plan.chosen
         codes = [code for code in chosen if code in set(IssueCode)]
-        (is_refused,) = ask(_QUERIES["refused"], about_us=[*map(str, ABOUT_US)])[0]
+        (is_refused,) = self._database.ask_column(
+            _QUERIES["refused"], about_us=[*map(str, ABOUT_US)]
+        )
         absent = str(IssueCode.NO_SITEMAP)
         found = ask("SELECT 1 FROM issue_count WHERE code = $code", code=absent)
         if is_refused and found and absent in codes:
@@ -243,14 +246,13 @@ class RuleRunner:
             "most": most,
         }
         ask(_QUERIES["place_issues"], **passed)
-        for (code,) in ask("SELECT DISTINCT code FROM place"):
+        for code in self._database.ask_column(_HIT_CODES):
             self._database.define_rule(code, _QUERIES["view_issue"].format(code))
 
     def _sort_out(self) -> None:
         """Record the rules without a hit: they have passed, if they had any input."""
-        ask = self._database.ask
-        ((nothing,),) = ask(_QUERIES["nothing_read"])
-        known = {code for (code,) in ask("SELECT DISTINCT code FROM place")}
+        (nothing,) = self._database.ask_column(_QUERIES["nothing_read"])
+        known = {*self._database.ask_column(_HIT_CODES)}
         known |= {each.rule.code for each in self.not_run}
         for code, rule in self._plan.chosen.items():
             if (
@@ -317,7 +319,7 @@ class RuleRunner:
         if unit not in _SAMPLED:
             return None
         is_old = _SAMPLED[unit]
-        ((is_sampled,),) = self._database.ask(_PAGES["is_sampled"], is_old=is_old)
+        (is_sampled,) = self._database.ask_column(_PAGES["is_sampled"], is_old=is_old)
         if not is_sampled:
             return None
         query = _PAGES["strata"].format(self._hits_of(codes))
@@ -338,11 +340,7 @@ class RuleRunner:
 
         `None` if no page of the unit was judged, or no rule ran that could say so.
         """
-        (judged,) = [
-            count
-            for name, count in self._database.ask(_QUERIES["looked_at"])
-            if name == unit
-        ]
+        judged = dict(self._database.ask(_QUERIES["looked_at"]))[unit]
         found = {each.rule.code: each for each in findings}
         severities = {
             rule.code: self._plan.severities.get(rule.code) or rule.severity
@@ -364,7 +362,7 @@ class RuleRunner:
             return FaultyPages(count=0, of=judged)
         query = f"SELECT count(*) FROM ({self._hits_of(codes)})"
         return FaultyPages(
-            count=self._database.ask(query)[0][0],
+            count=self._database.ask_column(query)[0],
             of=judged,
             rate=self._estimate(unit, *codes),
         )
@@ -479,7 +477,9 @@ def _count_urls(
     if rate is not None:
         return max(hit.count, round(rate.share * rate.population))
     if rule.category != Category.READING:
-        return hit.urls_of_places or 0 if rule.unit in _OF_SITEMAPS else hit.count
+        if rule.unit in _OF_SITEMAPS:
+            return hit.urls_of_places or 0
+        return hit.count
     if hit.entries or hit.has_urls:
         return hit.entries or hit.count
     if hit.is_unread or not hit.places_total:
@@ -517,6 +517,9 @@ def gather_facts(
         languages = [LanguagePair(**row) for row in ask_rows(_FACTS["languages"])]
     shown = {each.page for each in languages}
     shown |= {each.target for each in languages} - {"x-default"}
+    (languages_others,) = database.ask_column(
+        _FACTS["languages_others"], shown=len(shown)
+    )
     return {
         **counted,
         "statuses": dict(database.ask(_FACTS["statuses"])),
@@ -526,9 +529,7 @@ def gather_facts(
         "hosts": hosts,
         "hosts_others": counted["urls"] - sum(host.urls for host in hosts),
         "languages": languages,
-        "languages_others": database.ask(_FACTS["languages_others"], shown=len(shown))[
-            0
-        ][0],
+        "languages_others": languages_others,
         "documents": list(_order_documents(ask_rows(_FACTS["documents"]))),
     }
 

@@ -294,7 +294,7 @@ def find_old(source: Known) -> SiteTask | None:
 
 def find_old_host(database: AuditDatabase) -> list[str]:
     """Return a URL of the host with most old URLs, if any: it may be private, as it was named."""
-    return [url for (url,) in database.ask(_KNOWN_QUERIES["old_host"])]
+    return database.ask_column(_KNOWN_QUERIES["old_host"])
 
 
 async def load_old(
@@ -331,7 +331,7 @@ def _end_list(
     """Fill a table with the collected URLs; return how many it has."""
     database.ask(_KNOWN_QUERIES["add_urls"].format(table), blanks=_ALL_BLANKS)
     database.ask("DROP TABLE arrived")
-    count: int = database.ask(f"SELECT count(*) FROM {table}")[0][0]
+    count: int = database.ask_column(f"SELECT count(*) FROM {table}")[0]
     if not count:
         raise AuditInputError(f"{name} has no URL that begins with http:// or https://")
     return count
@@ -343,8 +343,13 @@ def _read(
     table: str,
 ) -> None:
     """Insert the texts of a file that may be URLs, and a crawl's columns about them."""
-    argument = "urls" if table == "known" else "was"
-    columns = LIST_COLUMNS if table == "known" else OLD_COLUMNS
+    argument = "urls"
+    columns: tuple[str, ...] = LIST_COLUMNS
+    crawled = "crawled"
+    if table == "old":
+        argument = "was"
+        columns = OLD_COLUMNS
+        crawled = "old_crawled"
     what = f"`{argument}`: the list of {table} URLs"
     if not path.is_file():
         raise AuditInputError(f"{what} cannot be read: there is no file {path}")
@@ -367,15 +372,15 @@ def _read(
         else:
             given["encoding"] = _find_encoding(path, is_gzip=is_gzip)
         passed = {key: value for key, value in given.items() if f"${key}" in reader}
-        described = database.ask(
+        described = database.ask_column(
             f"SELECT column_name FROM (DESCRIBE SELECT * FROM {reader})", **passed
         )
-        names = {trim(each).lower(): each for (each,) in reversed(described)}
+        names = {trim(each).lower(): each for each in reversed(described)}
         column = next((names[name] for name in columns if name in names), None)
         if column is None:
             raise AuditInputError(
                 f"{path} has no column of URLs: name one of its columns "
-                f"({', '.join(each for (each,) in described) or 'none'}) {', '.join(columns)}"
+                f"({', '.join(described) or 'none'}) {', '.join(columns)}"
             )
         database.ask(
             _KNOWN_QUERIES["read"].format(_quote_name(column), reader), **passed
@@ -395,10 +400,6 @@ def _read(
                 f"{'NULL' if each is None else _quote_name(each)}::VARCHAR AS {field}"
                 for field, each in sources.items()
             )
-            if table == "known":
-                crawled = "crawled"
-            else:
-                crawled = "old_crawled"
             query = _KNOWN_QUERIES["add_crawled"].format(crawled, chosen, reader)
             database.ask(query, **passed, blanks=_ALL_BLANKS)
         database.ask("DROP TABLE IF EXISTS line")

@@ -97,14 +97,13 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> PageTally | No
     wanted, reached, visited, judged, reasons = database.ask(query)[0]
     if not wanted:
         return None
-    (total,) = database.ask(_PAGE_QUERIES[kind])[0]
+    (total,) = database.ask_column(_PAGE_QUERIES[kind])
     is_old = kind == "old"
-    ((is_sampled,),) = database.ask(_PAGE_QUERIES["is_sampled"], is_old=is_old)
+    (is_sampled,) = database.ask_column(_PAGE_QUERIES["is_sampled"], is_old=is_old)
     rate = estimate_rate(database.ask(_PAGE_QUERIES["drawn"], is_old=is_old))
     sample = None
     if judged < total and judged <= MAX_HITS:
-        pages = database.ask(_PAGE_QUERIES["judged"].format(f"is_{kind}"))
-        sample = [loc for (loc,) in pages]
+        sample = database.ask_column(_PAGE_QUERIES["judged"].format(f"is_{kind}"))
     return PageTally(
         listed=int(total),
         reached=reached,
@@ -124,7 +123,7 @@ def describe_pages(database: AuditDatabase) -> dict[str, Any]:
     compared = None
     if database.has_earlier:
         # pages that have a text in this audit and in the earlier one
-        ((compared,),) = database.ask(_PAGE_QUERIES["compared"])
+        (compared,) = database.ask_column(_PAGE_QUERIES["compared"])
     if not database.ask("SELECT 1 FROM page LIMIT 1"):
         return {"compared_pages": compared}
     return {
@@ -194,11 +193,14 @@ class SiteVisits:
         `respect_robots` is false, and need not be listed in a folder. Without `is_http` pages are
         files of the fetcher's folder.
         """
-        number = None if self._pages == "all" else self._pages
-        wanted = {
-            "listed": 0 if is_http and self._pages is None else number,
-            "old": number if self._has_old else 0,
-        }
+        wanted: dict[str, int | None] = {"listed": 0, "old": 0}
+        number = None
+        if isinstance(self._pages, int):
+            number = self._pages
+        if not is_http or self._pages is not None:
+            wanted["listed"] = number
+        if self._has_old:
+            wanted["old"] = number
         why = ""
         if isinstance(fetcher, FolderFetcher) and self._pages is None and not is_http:
             why = self._try_folder(fetcher)
@@ -231,12 +233,11 @@ class SiteVisits:
             database.ask(
                 _PAGE_QUERIES["define_start"].format(write_literal(url_key(start)))
             )
-            done = {name: database.ask(_PAGE_QUERIES[name]) for name in _JUDGING}
-            if alike := sorted(folder for (folder,) in done["distrust_probes"]):
+            done = {name: database.ask_column(_PAGE_QUERIES[name]) for name in _JUDGING}
+            if alike := sorted(done["distrust_probes"]):
+                others = ""
                 if alike[1:]:
                     others = f" and {count_units(len(alike) - 1, 'more folders')}"
-                else:
-                    others = ""
                 self.missing[Need.PROBES] = (
                     f"every path in {alike[0]}{others} has the same text, because a browser "
                     "renders these pages or all are errors"
@@ -277,14 +278,11 @@ class SiteVisits:
     ) -> None:
         figures = self._figures
         database = self._database
-        largest = database.ask(
+        largest = database.ask_column(
             _PAGE_QUERIES["largest_folders"], limit=int(figures.page_probes)
         )
-        probes = {_make_up(folder): folder for (folder,) in largest}
-        urls = [
-            *probes,
-            *(loc for (loc,) in database.ask(_PAGE_QUERIES["list_sample"])),
-        ]
+        probes = {_make_up(folder): folder for folder in largest}
+        urls = [*probes, *database.ask_column(_PAGE_QUERIES["list_sample"])]
         begun = monotonic()
         request = partial(
             visit_pages,
@@ -324,10 +322,7 @@ class SiteVisits:
         if not self._has_targets:
             return []
         most = int(self._figures.page_targets)
-        return [
-            loc
-            for (loc,) in self._database.ask(_PAGE_QUERIES["list_targets"], limit=most)
-        ]
+        return self._database.ask_column(_PAGE_QUERIES["list_targets"], limit=most)
 
     def _insert_targets(self, visits: Iterable[PageVisit]) -> None:
         """Insert visits of pages that are only named, without what they name themselves."""
@@ -366,15 +361,15 @@ class SiteVisits:
 
     def _try_folder(self, folder: FolderFetcher) -> str:
         """Return why a large folder is not a built site, by a few URLs; or ""."""
-        urls = self._database.ask(
+        urls = self._database.ask_column(
             _PAGE_QUERIES["list_tried"], limit=_TRIED, least=10 * _TRIED
         )
         if not urls:
             return ""
-        fitting = self._find_fitting(folder, [loc for (loc,) in urls])
+        fitting = self._find_fitting(folder, urls)
         site = PageFolder(folder.folder, fitting or folder.base_url)
-        found = sum(bool(site.visit(loc).file) for (loc,) in urls)
-        (total,) = self._database.ask(_PAGE_QUERIES["listed"])[0]
+        found = _count_files(site, urls)
+        (total,) = self._database.ask_column(_PAGE_QUERIES["listed"])
         if found >= _LEAST_SHARE / 2 * len(urls) or _has_pages(site, total):
             return ""
         return _say_unbuilt(found, len(urls))
@@ -383,18 +378,13 @@ class SiteVisits:
         """Look up files of a built folder; return why there is nothing to look up, or ""."""
         database = self._database
         site = PageFolder(folder.folder, folder.base_url, text=self._has_text)
-        urls, old = (
-            [loc for (loc,) in database.ask(_PAGE_QUERIES[name])]
-            for name in ("list_listed", "list_old")
-        )
+        urls = database.ask_column(_PAGE_QUERIES["list_listed"])
+        old = database.ask_column(_PAGE_QUERIES["list_old"])
         self._insert(map(site.visit, urls))
-        files = [
-            file for (file,) in database.ask("SELECT file FROM page WHERE file <> ''")
-        ]
+        files = database.ask_column("SELECT file FROM page WHERE file <> ''")
         found = len(files)
         if fitting := self._find_fitting(folder, urls):
-            fitted = PageFolder(folder.folder, fitting)
-            found = sum(bool(fitted.visit(url).file) for url in urls)
+            found = _count_files(PageFolder(folder.folder, fitting), urls)
         has_files = found >= _LEAST_SHARE * len(urls)
         if self._pages is None and not has_files and not _has_pages(site, len(urls)):
             database.ask("DELETE FROM page")
@@ -445,10 +435,10 @@ class SiteVisits:
     def _list_named(self, base: str) -> list[str]:
         """Return the sitemaps that the indexes of a folder name, or its robots.txt."""
         robots = self._database.robots.get(base)
-        children = self._database.ask(_PAGE_QUERIES["list_children"])
-        return [loc for (loc,) in children] or [
-            each.loc for each in (robots.sitemaps if robots else ())
-        ]
+        children = self._database.ask_column(_PAGE_QUERIES["list_children"])
+        if children or robots is None:
+            return children
+        return [each.loc for each in robots.sitemaps]
 
     def _is_refused(self, url: str) -> bool:
         """Return whether robots.txt disallows a page, which then need not be listed."""
@@ -464,7 +454,7 @@ class SiteVisits:
         listed: set[str],
     ) -> set[str]:
         """Insert the sitemaps that nothing names; return the files of their pages."""
-        known = {key for (key,) in self._database.ask("SELECT key FROM document")}
+        known = {*self._database.ask_column("SELECT key FROM document")}
         files: set[str] = set()
         unread = (
             (file, url)
@@ -541,8 +531,13 @@ def _describe_visit(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
 
 def _list_alternates(visit: PageVisit) -> Iterator[tuple[str, str, str]]:
     """Yield the key of a page, and the code and key of each version that it names."""
-    for code, url in visit.facts.alternates if visit.facts else ():
-        yield url_key(visit.url), code, url_key(url)
+    if visit.facts is not None:
+        for code, url in visit.facts.alternates:
+            yield url_key(visit.url), code, url_key(url)
+
+
+def _count_files(site: PageFolder, urls: Iterable[str]) -> int:
+    return sum(bool(site.visit(url).file) for url in urls)
 
 
 def _has_pages(site: PageFolder, listed: int) -> bool:
