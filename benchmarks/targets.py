@@ -104,6 +104,9 @@ TARGETS = (
     Target("memory", "streaming x100", most=1),
     Target("memory", "walk x100", "walk x10", most=1.05),
     Target("memory", "bytes a kept entry", most=320),
+    # CPU of a site of five documents, one of a hundred poison: `many.py --sites 400 --rounds 5`
+    Target("many", "cpu/walk_many", "cpu/bare aiohttp", most=7),
+    Target("many", "cpu/walk_many", "cpu/a loop over walk", most=1.1),
     # milliseconds in which nothing else has its turn
     Target("latency", "worst", most=50),
     Target("latency", "99 of 100", most=10),

@@ -136,9 +136,10 @@ class BodyReading:
         return [*held, *events]
 
     def _has_records(self) -> bool:
-        """Return whether this is a find: a guess without a record is none."""
+        """Return whether this is a find: a guess that ends without a record is none."""
         is_guess = self.sitemap.entry.via is Via.WELL_KNOWN
-        return not is_guess or self.reader.stats.records > 0
+        is_cut = self.verdict.fault is not None
+        return not is_guess or is_cut or self.reader.stats.records > 0
 
 
 async def make_reader(

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sitemapreader import discover, walk
+from sitemapreader import FetchError, IssueCode, discover, walk
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
 from tests.support.grouping import grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping
 
     from sitemapreader import Report
 
@@ -62,6 +62,27 @@ async def test_a_guess_without_a_record_is_no_find(empty: bytes, real: str) -> N
     }
     discovery = await discover(HOME, fetcher=MemoryFetcher(site))
     assert [entry.loc for entry in discovery.sitemaps] == [HOME + real]
+
+
+class CutResponse(StoredResponse):
+    """A response that breaks off before the first record of a sitemap."""
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the beginning of the root element, and fail."""
+        yield EMPTY.removesuffix(b"</urlset>")
+        raise FetchError(IssueCode.BODY_CUT, self.url)
+
+
+async def test_a_guess_that_breaks_off_before_its_records_is_a_find() -> None:
+    """It may have had some: no other path is requested, and the sitemap is reported as lost."""
+    pages = {
+        "/sitemap.xml": CutResponse(f"{HOME}/sitemap.xml"),
+        "/sitemap_index.xml": list_page("a"),
+    }
+    found, report, requested = await read(pages)
+    assert (found, report.complete) == (set(), False)
+    assert report.outcome.reason == "body-cut"
+    assert requested[-1] == f"{HOME}/sitemap.xml"
 
 
 async def test_an_empty_sitemap_alone_is_the_sitemap_of_the_site() -> None:
