@@ -163,9 +163,8 @@ class CountedChunks:
         """Return the next bytes of a body, `None` at its end."""
         try:
             return await anext(self._chunks, None)
-        except (
-            OSError
-        ) as error:  # of a caller's own client; TimeoutError is one of these
+        # of a caller's own client; TimeoutError is one of these
+        except OSError as error:
             said = str(error) or type(error).__name__
             if isinstance(error, TimeoutError):
                 code = IssueCode.STALLED
