@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from adapters import Document, limited
-from contestants import COLLECTORS, READERS, WALKERS
+from contestants import BEFORE, COLLECTORS, READERS, WALKERS
 from measuring import cpu_seconds, peak_mb
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def take_stdout() -> IO[str]:
 
 def answer_readings(name: str, answers: IO[str]) -> None:
     """Read each requested document; report a failure, and continue."""
-    function = READERS[name].function
+    function = (READERS | BEFORE)[name].function
     for line in sys.stdin:
         kind, _, path = line.rstrip("\n").partition(" ")
         if kind == "list":

@@ -12,9 +12,13 @@ import sys
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from adapters.kinds import ALL, FEEDS, GZIP, INDEX, TEXT, TREES, URLSET
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FOLDER = Path(__file__).parent
 
@@ -25,12 +29,16 @@ class Contestant(NamedTuple):
     function: str
     package: str
     kinds: frozenset[str] = frozenset()
+    environment: Mapping[str, str] = MappingProxyType({})
 
+
+BY_TREE = MappingProxyType({"SITEMAPREADER_PATTERNS": "off"})
+"""Has all records read without patterns, as feeds and odd records are."""
 
 READERS = {
     "kept": Contestant("ours:keep", "sitemapreader", ALL),
     "streaming": Contestant("ours:stream", "sitemapreader", ALL),
-    "tree": Contestant("ours:keep_by_tree", "sitemapreader", TREES),
+    "tree": Contestant("ours:keep", "sitemapreader", TREES, BY_TREE),
     "scrapy": Contestant("scrapy_sitemap:read", "scrapy", URLSET | INDEX | GZIP),
     "usp": Contestant(
         "ultimate:read", "ultimate-sitemap-parser", URLSET | FEEDS | TEXT
@@ -52,6 +60,12 @@ READERS = {
     ),
 }
 """Who reads from memory; the last five are bounds, and no peers."""
+
+BEFORE = {
+    "kept, before": Contestant("ours:keep", "sitemapreader", ALL),
+    "tree, before": Contestant("ours:keep", "sitemapreader", TREES, BY_TREE),
+}
+"""Another version of sitemapreader, whose folder has to be named."""
 
 WALKERS = {
     "batches": Contestant("ours_walk:walk_batches", "sitemapreader"),
@@ -106,6 +120,16 @@ def _sitemapper_version() -> str | None:
         check=False,
     )
     return answer.stdout.strip() or None if answer.returncode == 0 else None
+
+
+def place_before(folder: Path) -> dict[str, Contestant]:
+    """Return the contestants that read with the package in another folder."""
+    return {
+        name: contestant._replace(
+            environment={**contestant.environment, "PYTHONPATH": str(folder.resolve())}
+        )
+        for name, contestant in BEFORE.items()
+    }
 
 
 def make_command(script: str, *arguments: str) -> list[str]:

@@ -73,7 +73,7 @@ class Reader:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=make_environment(),
+            env={**make_environment(), **self.contestant.environment},
             text=True,
         )
         print(kind, path, file=_pipe(process.stdin), flush=True)

@@ -3,12 +3,14 @@
     pip install -e '.[bench]'
     python benchmarks/read.py [--corpus urlset.xml ...] [--only kept scrapy ...] [--rounds 9]
     python benchmarks/read.py --only kept scrapy fastfeedparser
+    python benchmarks/read.py --against ../before --corpus optional.xml urlset.xml
 
-The second command gives the figures of most targets, and takes minutes. Corpora are one document
-each; sets are many documents, read one after the other. Each library has a process of its own, with
-nothing in it but its own imports. The processes take turns, so that other work on the machine slows
-all alike. The figure is the median of the CPU time. A library that finds another number of records
-than there are is shown as wrong, not as fast.
+The second command gives the figures of most targets, and takes minutes; the third compares with the
+package in another folder, an older checkout, say. Corpora are one document each; sets are many
+documents, read one after the other. Each library has a process of its own, with nothing in it but
+its own imports. The processes take turns, so that other work on the machine slows all alike. The
+figure is the median of the CPU time. A library that finds another number of records than there are
+is shown as wrong, not as fast.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import sets
 import targets
-from contestants import READERS, version_of
+from contestants import BEFORE, READERS, place_before, version_of
 from corpora import CORPORA
 from measuring import Reader, describe_machine
 from tables import print_machine, print_table, write_json
@@ -30,6 +32,7 @@ from tables import print_machine, print_table, write_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from contestants import Contestant
     from parts import Corpus
 
 KINDS = {
@@ -91,16 +94,14 @@ def run_rounds(
 
 
 def measure(
-    name: str, folder: Path, only: list[str], rounds: int
+    name: str, folder: Path, contestants: Mapping[str, Contestant], rounds: int
 ) -> tuple[int, list[Result]]:
     """Measure one corpus; return its size and the results, missing ones included."""
     corpus = CORPORA[name]()
     path = folder / name
     path.write_bytes(corpus.data)
     able = {
-        n: c
-        for n, c in READERS.items()
-        if n in only and KINDS.get(name, "urlset") in c.kinds
+        n: c for n, c in contestants.items() if KINDS.get(name, "urlset") in c.kinds
     }
     absent = [n for n, c in able.items() if version_of(c.package) is None]
     with ExitStack() as stack:
@@ -143,10 +144,16 @@ def main() -> None:
         description=__doc__.partition("\n")[0] if __doc__ else ""
     )
     parser.add_argument("--corpus", nargs="+", choices=[*CORPORA, *sets.SETS])
-    parser.add_argument("--only", nargs="+", choices=READERS, default=list(READERS))
+    parser.add_argument("--only", nargs="+", choices=[*READERS, *BEFORE])
+    parser.add_argument("--against", type=Path)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
+    contestants = READERS
+    if arguments.against:
+        contestants = READERS | place_before(arguments.against)
+    only = arguments.only or list(contestants)
+    contestants = {n: c for n, c in contestants.items() if n in only}
     machine = describe_machine(dict.fromkeys(c.package for c in READERS.values()))
     print_machine(machine)
     results: list[Result] = []
@@ -154,13 +161,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.corpus or [*CORPORA, *sets.SETS]:
             if name in sets.SETS:
-                read = sets.measure_set(
-                    name, Path(folder), arguments.only, arguments.rounds
-                )
+                read = sets.measure_set(name, Path(folder), only, arguments.rounds)
                 sets.print_set(name, read)
                 of_sets += read
                 continue
-            size, found = measure(name, Path(folder), arguments.only, arguments.rounds)
+            size, found = measure(name, Path(folder), contestants, arguments.rounds)
             print_results(name, size, found)
             results += found
     verdicts = targets.judge(

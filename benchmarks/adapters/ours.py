@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sitemapreader import Issue, SitemapEntry, UrlEntry, read
-from sitemapreader._read.xml import patterns
 
 if TYPE_CHECKING:
     from adapters import Document
@@ -16,12 +15,6 @@ URL = "https://www.example.com/sitemap.xml"
 def keep(document: Document) -> int:
     """Read everything into a list."""
     return sum(not isinstance(event, Issue) for event in list(read(document.data, URL)))
-
-
-def keep_by_tree(document: Document) -> int:
-    """Read everything into a list, without patterns: as feeds and odd records are read."""
-    vars(patterns).update(PATTERNS=False)
-    return keep(document)
 
 
 def stream(document: Document) -> int:
