@@ -198,7 +198,7 @@ def find_excess(
 
     `text` is their markup.
     """
-    has_many = text.count('"') + text.count("'") > 2 * attributes
+    has_many = text.count("=") > attributes
     level = list(root)
     while any(map(has_name, level)):
         depth -= 1

@@ -123,7 +123,9 @@ class TreeReader:
         batch = text[start:stop]
         begin = f"<{first[1]}"
         root, repairs = yield from self._build(batch, begin)
-        if not self._is_plain(root, batch, begin):
+        # repairs are counted by it
+        is_countable = not repairs or len(root) == batch.count(begin)
+        if not (is_countable and self._is_plain(root, batch)):
             self._batch_chars = size // 8
             return None
         return Batch(stop, list(root), _line_numbers(batch, line, root), repairs)
@@ -194,17 +196,16 @@ class TreeReader:
         """Return whether an element may be a record, by its name as written."""
         return written.rpartition(":")[2].lower() in self._prolog.records
 
-    def _is_plain(self, root: Element, text: str, begin: str) -> bool:
-        """Return whether elements are records of one kind, and within limits.
-
-        In their markup, nothing else begins as they do.
-        """
+    def _is_plain(self, root: Element, text: str) -> bool:
+        """Return whether elements are records of one kind, none in another, and within limits."""
         tags = {each.tag for each in root}
+        if len(tags) != 1:
+            return False
+        (tag,) = tags
         behind = "".join([each.tail or "" for each in root])
         return (
-            len(root) == text.count(begin)
-            and len(tags) == 1
-            and self._prolog.names[tags.pop()].own in self._prolog.records
+            self._prolog.names[tag].own in self._prolog.records
+            and len(root) == len(list(root.iter(tag)))
             and BLANKS.fullmatch(behind) is not None
             and not self._find_excess(root, text)
         )
