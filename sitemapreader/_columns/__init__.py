@@ -70,7 +70,7 @@ class Column:
             return str
         return base
 
-    def read(self, rows: OutputRows | list[Any]) -> list[Any]:
+    def read(self, rows: OutputRows) -> list[Any]:
         """Return the values of records."""
         if isinstance(rows, list):
             return list(map(self.get, rows))

@@ -142,7 +142,7 @@ class SiteRows:
         return values
 
 
-OutputRows: TypeAlias = Rows | SiteRows
+OutputRows: TypeAlias = list[Any] | EntryColumns | SiteRows
 """Rows that an output takes."""
 
 

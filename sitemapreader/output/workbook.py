@@ -56,7 +56,7 @@ class WorkbookEncoder(Encoder):
         for index, column in enumerate(self._columns):
             self._sheet.write_string(0, index, column.name, self._bold)
 
-    def encode(self, rows: OutputRows | list[Any]) -> bytes:
+    def encode(self, rows: OutputRows) -> bytes:
         """Write records into the sheet, and return nothing until the end."""
         cells_by_column = [_list_cells(column, rows) for column in self._columns]
         for cells in zip(*cells_by_column, strict=True):
@@ -86,9 +86,7 @@ class WorkbookEncoder(Encoder):
         self._folder.cleanup()
 
 
-def _list_cells(
-    column: Column, rows: OutputRows | list[Any]
-) -> list[str | float | None]:
+def _list_cells(column: Column, rows: OutputRows) -> list[str | float | None]:
     escape: Escape = escape_texts
     if column.is_url:
         escape = escape_urls

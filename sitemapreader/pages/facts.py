@@ -158,7 +158,7 @@ def read_page(
     nameless = _leave_out_name(words, url)
     if nameless != words:
         template_hash = hash_text(nameless)
-    facts = PageFacts(
+    return PageFacts(
         url,
         title=head.title or None,
         robots=_read_robots(fields.get("x-robots-tag", ""), head, lines),
@@ -169,9 +169,7 @@ def read_page(
         text_hash=text_hash,
         template_hash=template_hash,
         says_missing=_MISSING.search(f"{head.title} {words[:_BEGINNING]}") is not None,
-    )
-    return attrs.evolve(
-        facts, lines={said: line for said, line in lines.items() if line}
+        lines=lines,
     )
 
 
@@ -216,8 +214,16 @@ _LEAST_NAME = 3
 def _leave_out_name(text: str, url: str) -> str:
     """Return a text without the URL of its page, its path, or the end of that."""
     path = urlsplit(url).path
-    names = (url, path, path.rstrip("/").rpartition("/")[2])
-    for name in (each for whole in names for each in (whole, unquote(whole))):
+    name_of_file = path.rstrip("/").rpartition("/")[2]
+    names = (
+        url,
+        unquote(url),
+        path,
+        unquote(path),
+        name_of_file,
+        unquote(name_of_file),
+    )
+    for name in names:
         if len(name) >= _LEAST_NAME and name in text:
             text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", text)
     return text
@@ -269,12 +275,12 @@ def _read_robots(
             if match[2] and name not in _VALUED:
                 bot, name, value = name, value.partition(" ")[0], ""  # noqa: PLW2901
             if name:
+                directive = name
                 if name in _VALUED:
                     directive = f"{name}:{value}"
-                else:
-                    directive = name
                 found[bot].add(directive)
-                lines[bot, directive] = lines.get((bot, directive)) or number
+                if number:
+                    lines.setdefault((bot, directive), number)
     return {bot: frozenset(directives) for bot, directives in found.items()}
 
 
@@ -290,8 +296,9 @@ def _read_links(
     """Return canonicals and alternates of the `Link:` header and of the head."""
     canonicals: dict[str, None] = {}
     alternates: dict[tuple[str, str], None] = {}
-    of_header = ((url, link, 0) for link in parse_links(header))
-    for base, link, line in (*of_header, *((head.base, *link) for link in head.links)):
+    links = [(url, link, 0) for link in parse_links(header)]
+    links += [(head.base, link, line) for link, line in head.links]
+    for base, link, line in links:
         relations = _LINK_KINDS.intersection(link.get("rel", "").lower().split())
         if not relations:
             continue
@@ -303,8 +310,9 @@ def _read_links(
             canonicals[target] = None
         if "alternate" in relations and code and not is_feed_link(link, target):
             alternates[code, target] = None
-        for relation in relations:
-            lines[relation, target] = lines.get((relation, target)) or line
+        if line:
+            for relation in relations:
+                lines.setdefault((relation, target), line)
     return tuple(canonicals), tuple(alternates)
 
 
@@ -375,14 +383,14 @@ class Head:
 def read_head(text: str, url: str) -> Head:
     """Read the head of a page; never raises."""
     head = Head(url)
-    has_base = is_closed = False
+    has_base = False
+    is_closed = False
     for token in scan_page(text):
         name = token.name
         if name in ("link", "meta"):
+            elements = head.metas
             if name == "link":
                 elements = head.links
-            else:
-                elements = head.metas
             if len(elements) < MAX_HEAD_LINKS:
                 elements.append((token.attributes, token.line))
         elif name == "title":

@@ -68,8 +68,9 @@ class HostRedirects:
         for number, line in enumerate(_lines(text)):
             if (found := _REDIRECT.fullmatch(line)) is None:
                 continue
-            path = "/" + found[1].strip("/")
-            rule = HostRedirect(number, int(found[3] or 301), found[2], bool(found[4]))
+            _, target, status, force = found.groups()
+            path = _trim_path(found[1])
+            rule = HostRedirect(number, int(status or 301), target, bool(force))
             if _PLACEHOLDER.search(path):
                 self._patterns.append((_compile(path), rule))
             else:
@@ -77,7 +78,7 @@ class HostRedirects:
 
     def find(self, path: str) -> HostRedirect | None:
         """Return the response to a decoded path; a slash at its end does not count."""
-        path = "/" + path.strip("/")
+        path = _trim_path(path)
         plain = self._plain.get(path)
         for regex, rule in self._patterns:
             if plain and plain.number < rule.number:
@@ -95,20 +96,25 @@ class HostHeaders:
         for line in _lines(text):
             name, colon, value = line.partition(":")
             if not line[0].isspace():
-                path = re.sub(r"^https?://[^/]*", "", line.strip()) or "/"
-                self._rules.append((_compile("/" + path.strip("/")), []))
+                path = _trim_path(re.sub(r"^https?://[^/]*", "", line.strip()))
+                self._rules.append((_compile(path), []))
             elif self._rules and colon:
                 self._rules[-1][1].append((name.strip().encode(), value.encode()))
 
     def find(self, path: str) -> dict[str, str]:
         """Return the headers of a decoded path, as a response has them."""
-        path = "/" + path.strip("/")
+        path = _trim_path(path)
         return read_headers(
             header
             for regex, headers in self._rules
             if regex.fullmatch(path)
             for header in headers
         )
+
+
+def _trim_path(path: str) -> str:
+    """Return a path without a slash at its end."""
+    return "/" + path.strip("/")
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -169,6 +175,7 @@ _REWRITERS = frozenset(
 _SITEMAP = re.compile(
     rb"(?:.*/)?[^/]*sitemap[^/]*\.xml(?:\.gz)?", re.DOTALL | re.IGNORECASE
 )
+_HIDDEN_FOLDER = re.compile(rb"(?:\A|/)[_.][^/]*/")
 # Error and offline pages, searches, indexes of words, and files that prove who owns the site.
 _NO_PAGE = re.compile(
     rb"(?:.*/)?(?:(?:404|50x|5\d\d|offline|search|genindex(?:-\w+)?|[a-z]+-modindex)(?:/index)?"
@@ -236,41 +243,36 @@ class PageFolder:
         asked = url.partition("#")[0]
         if origin_of(asked) != self._origin:
             return PageVisit(url, asked, not_judged=NotJudged.ELSEWHERE)
-        redirects = list[Redirect]()
+        redirects: tuple[Redirect, ...] = ()
         while origin_of(asked) == self._origin:
             status, target, may_redirect = self._answer(asked)
             if status not in range(300, 400):
-                return self._read(
-                    PageVisit(
-                        url,
-                        asked,
-                        tuple(redirects),
-                        status,
-                        file=target,
-                        may_redirect=may_redirect,
-                    )
+                visit = PageVisit(
+                    url,
+                    asked,
+                    redirects,
+                    status,
+                    file=target,
+                    may_redirect=may_redirect,
                 )
+                return self._read(visit)
             following = resolve(asked, target)
-            redirects.append(Redirect(asked, following or target, status))
+            redirects += (Redirect(asked, following or target, status),)
             if following is None or len(redirects) > MAX_REDIRECTS:
+                error = "a redirect to something that is not a URL"
                 if following:
                     error = "a redirect loop, or too many redirects"
-                else:
-                    error = "a redirect to something that is not a URL"
-                return PageVisit(url, asked, tuple(redirects), error=error)
+                return PageVisit(url, asked, redirects, error=error)
             asked = following
-        return PageVisit(url, asked, tuple(redirects))
+        return PageVisit(url, asked, redirects)
 
     def list_pages(self) -> Iterator[tuple[str, str]]:
         """Yield file and URL of each page, except pages that no sitemap has to list."""
         for name in sorted(self._files):
             folders, _, last = name.rpartition(b"/")
-            is_hidden = any(part[:1] in b"_." for part in folders.split(b"/") if part)
-            if (
-                is_hidden
-                or not _PAGE.fullmatch(last.lower())
-                or _NO_PAGE.fullmatch(name)
-            ):
+            if _HIDDEN_FOLDER.search(name) or _NO_PAGE.fullmatch(name):
+                continue
+            if not _PAGE.fullmatch(last.lower()):
                 continue
             if last.startswith(b"index."):
                 path = folders + b"/" * bool(folders)

@@ -323,8 +323,8 @@ class Submission:
             site_host = host_of(self._site)
             host = host_of(origin)
             is_owned = self._hosts == "any" or site_host == host
-            if self._hosts == "site":
-                is_owned = is_owned or site_of(site_host) == site_of(host)
+            if self._hosts == "site" and site_of(site_host) == site_of(host):
+                is_owned = True
             self._is_owned[origin] = is_owned
         return self._is_owned[origin]
 
