@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from parts import make_urlset
+from targets import judge, print_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -199,6 +200,8 @@ def measure_changes(folder: Path, url: str, children: int, urls: int) -> None:
     show("nothing changed (304)", walk_once(url, *options))
     size = (folder / "changes.db").stat().st_size
     print(f"the file has {size / 1e6:.0f} MB, {size / children / urls:.0f} bytes a URL")
+    figures = {"one URL more each": small.cpu, "the same, no state": calm.cpu}
+    print_verdicts(judge("state", figures))
 
 
 def measure_month(

@@ -111,6 +111,8 @@ TARGETS = (
     # CPU of a site of five documents, one of a hundred poison: `many.py --sites 400 --rounds 5`
     Target("many", "cpu/walk_many", "cpu/bare aiohttp", most=7),
     Target("many", "cpu/walk_many", "cpu/a loop over walk", most=1.1),
+    # CPU of a walk with `changes` over documents of 10,000 URLs that have one more each
+    Target("state", "one URL more each", "the same, no state", most=5),
     # milliseconds in which nothing else has its turn
     Target("latency", "worst", most=50),
     Target("latency", "99 of 100", most=10),
