@@ -84,7 +84,7 @@ CREATE TABLE url (
     lost_stamp INTEGER,           -- the first reading without it since; NULL while it is listed
     PRIMARY KEY (site, key, document)
 ) WITHOUT ROWID;
-CREATE INDEX url_lost ON url (site, lost_stamp) WHERE lost_stamp IS NOT NULL;
+CREATE INDEX url_lost ON url (site, lost_stamp, kind) WHERE lost_stamp IS NOT NULL;
 
 -- what documents listed, in the order in which it was acknowledged, until `url` has it: each row has
 -- up to 500 records, because a row and an index entry for each would be the most of the cost
