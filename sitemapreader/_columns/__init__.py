@@ -64,8 +64,10 @@ class Column:
 
     @base.default
     def _find_base(self) -> Any:
-        classes = [each for each in get_args(self.type) if each is not NoneType]
-        base = classes[0] if len(classes) == 1 else self.type
+        base = self.type
+        classes = {*get_args(base)} - {NoneType}
+        if len(classes) == 1:
+            (base,) = classes
         if isinstance(base, type) and issubclass(base, str):
             return str
         return base
@@ -166,7 +168,8 @@ OUTCOME_COLUMNS = tuple(
 
 def has_nothing(values: list[Any]) -> bool:
     """Return whether a column is empty in all records."""
-    return values.count(values[0]) == len(values) and values[0] in ABSENT
+    first = values[0]
+    return first in ABSENT and values.count(first) == len(values)
 
 
 def choose_columns(

@@ -235,10 +235,13 @@ def _write_texts(texts: list[str]) -> list[pa.Buffer]:
 
 def _write_offsets(values: Sequence[Sized]) -> pa.Buffer:
     """Return where each value begins, and the last one ends."""
-    return pa.py_buffer(array("i", list(accumulate(map(len, values), initial=0))))
+    ends = list(accumulate(map(len, values), initial=0))
+    return pa.py_buffer(array("i", ends))
 
 
 def _write_bits(marks: Iterable[object]) -> pa.Buffer:
     """Return a bit for each mark, the first one lowest."""
     digits = "".join(["1" if mark else "0" for mark in marks])
-    return pa.py_buffer(int(digits[::-1], 2).to_bytes((len(digits) + 7) // 8, "little"))
+    number = int(digits[::-1], 2)
+    size = (len(digits) + 7) // 8
+    return pa.py_buffer(number.to_bytes(size, "little"))

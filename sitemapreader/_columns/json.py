@@ -34,8 +34,7 @@ def _write_plain(value: Any) -> Any:
     elif isinstance(value, tuple):
         return [_write_plain(part) for part in value]
     elif attrs.has(type(value)):
-        names = [field.name for field in attrs.fields(type(value))]
-        fields = {name: getattr(value, name) for name in names}
+        fields = attrs.asdict(value, recurse=False)
     else:
         return value
     return {

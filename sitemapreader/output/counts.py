@@ -124,8 +124,9 @@ class UrlCounts:
         """
         counts = [UrlCount(*pair) for pair in self._counts.items()]
         counts.sort(key=lambda count: (-count.urls, count.value or ""))
-        others = self._others + sum(count.urls for count in counts[MAX_COUNTED:])
+        rare = counts[MAX_COUNTED:]
         counts = counts[:MAX_COUNTED]
+        others = self._others + sum(count.urls for count in rare)
         if others:
             counts.append(UrlCount(OTHERS, others))
         return counts

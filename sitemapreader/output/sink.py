@@ -65,7 +65,8 @@ class GzipEncoder(Encoder):
 
     def end(self) -> list[bytes]:
         """Return the rest of the stream."""
-        return [*map(self._gzip.compress, self._encoder.end()), self._gzip.flush()]
+        pieces = [self._gzip.compress(piece) for piece in self._encoder.end()]
+        return [*pieces, self._gzip.flush()]
 
 
 class ArrayEncoder(Encoder):
@@ -83,13 +84,17 @@ class ArrayEncoder(Encoder):
 
     def join(self, lines: bytes) -> bytes:
         """Return whole lines as values of the array."""
-        comma = b",\n" if self._has_values else b""
+        values = lines.removesuffix(b"\n").replace(b"\n", b",\n")
+        if self._has_values:
+            return b",\n" + values
         self._has_values = True
-        return comma + lines.removesuffix(b"\n").replace(b"\n", b",\n")
+        return values
 
     def end(self) -> list[bytes]:
         """Return the end of the array."""
-        return [b"\n]\n" if self._has_values else b"]\n"]
+        if self._has_values:
+            return [b"\n]\n"]
+        return [b"]\n"]
 
 
 class Output:

@@ -92,7 +92,8 @@ class UrlEncoder(TextEncoder):
 
     def write(self, rows: OutputRows) -> str:
         """Return the URLs, each with its end."""
-        return self._end.join([*escape_urls(get_column(rows, "loc")), ""])
+        urls = escape_urls(get_column(rows, "loc"))
+        return self._end.join([*urls, ""])
 
 
 def _join_parts(parts: list[Iterable[str]]) -> str:

@@ -376,7 +376,9 @@ async def submit_changes(
         raise ValueError(
             "the key must have 8 to 128 letters, digits and dashes, and no other characters"
         )
-    hosts = "site" if follow is None else follow.hosts
+    hosts = "site"
+    if follow is not None:
+        hosts = follow.hosts
     if hosts == "site":
         # this loads a list, which takes 0.1 s
         await asyncio.to_thread(site_of, host_of(site))

@@ -175,15 +175,16 @@ class SitemapReaderSpider(Spider):
 
     def _request_sitemap(self, entry: SitemapEntry) -> Iterator[Request]:
         is_robots = entry.loc.partition("?")[0].endswith("/robots.txt")
-        callback = self._parse_robots if is_robots else self._parse_sitemap
+        callback: Callback = self._parse_sitemap
+        if is_robots:
+            callback = self._parse_robots
         return self._request(entry.loc, entry, callback, self._note_failure)
 
     def _request_pages(self, entry: UrlEntry) -> Iterator[Request]:
+        urls = [entry.loc]
         if self.sitemap_alternate_links:
-            alternates = entry.alternates
-        else:
-            alternates = ()
-        for url in (entry.loc, *(alternate.href for alternate in alternates)):
+            urls += [alternate.href for alternate in entry.alternates]
+        for url in urls:
             for pattern, callback in self._rules:
                 if pattern.search(url):
                     yield from self._request(url, entry, callback)
