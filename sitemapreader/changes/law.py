@@ -487,7 +487,7 @@ def reconcile(
     left, waiting = db.execute(
         "SELECT count(DISTINCT iif(kind = 1 AND lost_stamp >= :begin_stamp, key, NULL)),"
         " count(DISTINCT iif(kind, NULL, key)) FROM url AS lost INDEXED BY url_lost"
-        " WHERE site = :site AND lost_stamp IS NOT NULL AND NOT EXISTS"
+        " WHERE site = :site AND lost_stamp IS NOT NULL AND kind < 2 AND NOT EXISTS"
         "  (SELECT 1 FROM url WHERE site = :site AND key = lost.key AND lost_stamp IS NULL)",
         values,
     ).fetchone()
