@@ -30,7 +30,7 @@ from sitemapreader.audit.models import (
     AuditOptions,
     RuleSettings,
 )
-from sitemapreader.audit.result import Audit, count_mended, mark_new, read_baseline
+from sitemapreader.audit.result import Audit, find_mended, mark_new, read_baseline
 from sitemapreader.audit.rules import RulePlan, plan_rules
 from sitemapreader.audit.runner import RuleRunner, find_unmet_needs, gather_facts
 from sitemapreader.audit.sources import (
@@ -183,9 +183,9 @@ class AuditRun:
             for finding in findings:
                 mark_new(database, finding, int(self._figures.examples))
         pages = describe_pages(database)
-        mended = None
+        mended = {}
         if baseline is not None:
-            mended = count_mended(database, findings, self.runner.passed, pages)
+            mended = find_mended(database, findings, self.runner.passed, pages)
         folder = self._source.fetcher
         if isinstance(folder, FolderFetcher):
             files = locate_findings(findings, folder)
@@ -202,7 +202,8 @@ class AuditRun:
             **pages,
             old_complete=self._old_complete,
             baseline=baseline,
-            mended=mended,
+            mended=None if baseline is None else sum(map(len, mended.values())),
+            mended_hits=mended,
         )
         for unit in TALLIES:
             if (tally := facts.find_tally(unit)) is not None:
@@ -319,7 +320,9 @@ async def audit(
             if urls is not None:
                 known = await store.run_in_thread(partial(load_known, store, urls))
             await store.run_in_thread(store.load_earlier)
-            store.insert_rows("baseline", before or ())
+            if before is not None:
+                store.insert_rows("baseline", before.subjects)
+                store.insert_rows("baseline_count", before.counts)
             has_text = database is not None or since_audit is not None
             visits = SiteVisits(
                 store,
@@ -342,7 +345,7 @@ async def audit(
             await store.run_in_thread(run.judge)
             finish = partial(
                 run.finish,
-                None if before is None else sum(more or 1 for *_, more in before),
+                None if before is None else len(before),
                 source=found.name,
                 begun=figures.now or begun,
                 version=__version__,

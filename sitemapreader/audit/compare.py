@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.audit.models import (
+    LINK_UNITS,
     SEVERITIES,
     Need,
     estimate_rate,
@@ -38,7 +39,7 @@ class _Found:
         low: lower end of its interval; the number of hits itself.
         high: upper end of that.
         needs: words of what its rule needs.
-        urls: of the hits; `None` if the report does not name all.
+        hits: their subjects, each with the URL of its page; `None` if the report does not name all.
     """
 
     severity: str
@@ -46,7 +47,7 @@ class _Found:
     low: float
     high: float
     needs: list[str]
-    urls: set[str] | None
+    hits: dict[str, str] | None
 
 
 @attrs.frozen(kw_only=True)
@@ -125,15 +126,16 @@ def _read_report(content: Any) -> _Report:
         needs = each["rule"].get("needs", ())
         if severity not in SEVERITIES:
             raise ValueError(severity)
+        is_link = each["rule"].get("unit") in LINK_UNITS
         hits = each.get("hits", ())
-        urls = {str(hit["url"] or hit["document"]) for hit in hits}
+        named = dict(_name_hit(hit, is_link=is_link) for hit in hits)
         found[_code_of(each["rule"])] = _Found(
             severity=severity,
             value=value,
             low=low,
             high=high,
             needs=[*map(str, needs)],
-            urls=urls if len(hits) == count else None,
+            hits=named if len(hits) == count else None,
         )
     return _Report(
         found=found,
@@ -142,6 +144,14 @@ def _read_report(content: Any) -> _Report:
         most=most,
         samples=samples,
     )
+
+
+def _name_hit(hit: Any, *, is_link: bool) -> tuple[str, str]:
+    """Return the subject of a hit, as a baseline has it, and the URL of its page."""
+    url = str(hit["url"] or hit["document"])
+    if is_link and hit["detail"]:
+        return f"{url} ({hit['detail']})", url
+    return url, url
 
 
 def _code_of(rule: Any) -> str:
@@ -163,7 +173,7 @@ def _find(
         there = other.found[code]
         most = [report.most[need] for need in there.needs if need in report.most]
         if most:
-            return attrs.evolve(there, value=0.0, low=0.0, high=max(most), urls=set())
+            return attrs.evolve(there, value=0.0, low=0.0, high=max(most), hits={})
     return found
 
 
@@ -223,10 +233,11 @@ def _compare_urls(
 
     Of two samples only the pages count that both have judged.
     """
-    was = before.urls if before else set()
-    now = after.urls if after else set()
+    was = before.hits if before else {}
+    now = after.hits if after else {}
     if was is None or now is None:
         return {}
+    page_of = was | now
     needs = {need for each in (before, after) if each for need in each.needs}
     samples = [
         report.samples[need]
@@ -234,17 +245,18 @@ def _compare_urls(
         for need in sorted(needs & report.samples.keys())
     ]
     if samples:
-        common = set.intersection(*samples)
-        if not common:
+        pages = set.intersection(*samples)
+        if not pages:
             return {}
+        common = {each for each, page in page_of.items() if page in pages}
     else:
-        common = was | now
+        common = {*page_of}
     return {
-        "new": sorted(now & common - was),
-        "mended": sorted(was & common - now),
-        "still": len(was & now),
-        "only_before": sorted(was - common),
-        "only_after": sorted(now - common),
+        "new": sorted(now.keys() & common - was.keys()),
+        "mended": sorted(was.keys() & common - now.keys()),
+        "still": len(was.keys() & now.keys()),
+        "only_before": sorted(was.keys() - common),
+        "only_after": sorted(now.keys() - common),
     }
 
 

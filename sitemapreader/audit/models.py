@@ -157,6 +157,8 @@ MAX_HITS = 5_000
 """Hits that a finding about pages names, and any finding of a small site."""
 PAGE_UNITS = frozenset({"pages", "unlisted pages", "old URLs"})
 """Units of rules that judge pages one by one: each hit is a fault of its own."""
+LINK_UNITS = frozenset({"links", "images", "videos"})
+"""Units of rules that may hit a page several times: their details tell the hits apart."""
 TALLIES = ("pages", "old URLs")
 """Units of rules about visited pages: facts have a tally of each."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
@@ -13,6 +13,7 @@ from sitemapreader._types.counts import count_units
 from sitemapreader._types.issues import Severity
 from sitemapreader.audit.database import AuditDatabase, fill_values, read_queries
 from sitemapreader.audit.models import (
+    LINK_UNITS,
     MAX_HITS,
     PAGE_UNITS,
     AuditInputError,
@@ -79,24 +80,58 @@ _QUERIES_OF_PAGES = read_queries("pages")
 
 # -- baselines
 
-BASELINE_SCHEMA = 2
-"""Version of baselines; 1 had no URLs."""
+BASELINE_SCHEMA = 3
+"""Version of baselines; 1 had no URLs, and 2 had sitemaps with them."""
 _TOO_MANY = 2**53
-MOST_NAMED = 1_000
-"""Hits of a rule in a sitemap that a baseline names; of more it has the number besides."""
 
 
-KnownHit = tuple[str, str, str | None, int | None]
-"""A row of the table `baseline`."""
+@attrs.frozen
+class Baseline:
+    """The known hits of a baseline.
+
+    Attributes:
+        subjects: rows of code and subject, of hits that have a name.
+        counts: rows of code, sitemap and number, of sitemaps with hits that have none.
+    """
+
+    subjects: list[tuple[str, str]]
+    counts: list[tuple[str, str, int]]
+
+    def __len__(self) -> int:
+        """Return how many hits are known."""
+        return len(self.subjects) + sum(number for *_, number in self.counts)
 
 
-def read_baseline(path: str | os.PathLike[str]) -> list[KnownHit]:
+def read_baseline(path: str | os.PathLike[str]) -> Baseline:
     """Return the known hits of a baseline; raise AuditInputError for other files."""
     advice = "write a new one with `write_baseline`"
     try:
-        return read_json(path, "hits", advice, _list_hits, BASELINE_SCHEMA)
+        return read_json(path, "hits", advice, _parse_baseline, BASELINE_SCHEMA)
     except AuditInputError as error:
         raise AuditInputError(f"`baseline`: {error}") from None
+
+
+def _parse_baseline(content: Any) -> Baseline:
+    """Return the known hits; raise an error for a file that is not a baseline."""
+    subjects = []
+    for code, found in content["hits"].items():
+        if not (
+            isinstance(found, list) and all(isinstance(each, str) for each in found)
+        ):
+            raise TypeError(found)
+        subjects += [(code, each) for each in found]
+    counts = []
+    for code, found in content["counts"].items():
+        for document, number in found.items():
+            if type(number) is not int or not 0 <= number < _TOO_MANY:
+                raise TypeError(number)
+            counts.append((code, document, number))
+    return Baseline(subjects, counts)
+
+
+def _fill_query(name: str, rule: Rule) -> str:
+    """Return a query about the hits of a rule."""
+    return _RESULT_QUERIES[name].format(rule.code, rule.unit in LINK_UNITS)
 
 
 def mark_new(
@@ -105,57 +140,70 @@ def mark_new(
     examples: int,
 ) -> None:
     """Mark the hits that the baseline does not know, and put them first."""
-    code = finding.rule.code
-    database.show_rules(code)
-    counted = dict(database.ask(_RESULT_QUERIES["count_new"].format(code)))
+    rule = finding.rule
+    database.show_rules(rule.code)
+    known = dict(database.ask(_fill_query("list_counts", rule)))
+    counted = {
+        row["document"]: max(0, row["count"] - known.get(row["document"], row["known"]))
+        for row in database.ask_rows(_fill_query("count_places", rule))
+    }
     finding.new = sum(counted.values())
     for place in finding.places:
         place.new = counted.get(place.document, 0)
     fresh = []
     if finding.new:
         most = min(finding.new, MAX_HITS)
-        query = _RESULT_QUERIES["new_hits"].format(code)
+        query = _fill_query("new_hits", rule)
         fresh = [Hit(**row, new=True) for row in database.ask_rows(query, most=most)]
-    marked = {(hit.document, hit.url) for hit in fresh}
-    old = [hit for hit in finding.hits if (hit.document, hit.url) not in marked]
+    marked = {(hit.document, hit.url, hit.detail) for hit in fresh}
+    old = [
+        hit for hit in finding.hits if (hit.document, hit.url, hit.detail) not in marked
+    ]
     for hit in old:
         hit.new = False
     finding.hits = [*fresh, *old][:MAX_HITS]
     finding.examples = finding.hits[:examples]
 
 
-def count_mended(
+def find_mended(
     database: AuditDatabase,
     findings: Iterable[Finding],
     passed: Iterable[Rule],
     pages: Mapping[str, Any],
-) -> int:
-    """Return how many hits of the baseline are gone, of the rules that have judged everything."""
-    found = {each.rule.code: each.count - (each.new or 0) for each in findings}
-    rules = [*(each.rule for each in findings), *passed]
+) -> dict[str, list[str]]:
+    """Return the named hits of the baseline that are gone, by rule.
+
+    These are hits of rules that have judged everything, and that name all their hits.
+    """
     tally = pages.get("pages")
     is_exact = tally is None or tally.exact
-    judged = {each.code for each in rules if is_exact or each.unit not in PAGE_UNITS}
-    return sum(
-        max(0, count - found.get(code, 0))
-        for code, count in database.ask(_RESULT_QUERIES["count_known"])
-        if code in judged
-    )
+    found = {each.rule.code: each.rule for each in findings}
+    mended = {}
+    for rule in (*found.values(), *passed):
+        if not is_exact and rule.unit in PAGE_UNITS:
+            continue
+        if rule.code not in found:
+            query = "FROM baseline WHERE code = $code ORDER BY subject"
+            gone = database.ask_column(f"SELECT subject {query}", code=rule.code)
+        elif _count_unnamed(database, rule):
+            continue
+        else:
+            gone = database.ask_column(_fill_query("list_mended", rule))
+        if gone:
+            mended[rule.code] = gone
+    return mended
 
 
-def _list_hits(content: Any) -> list[KnownHit]:
-    """Return rows of known hits; raise an error for a file that is not a baseline."""
-    rows: list[KnownHit] = []
-    for code, documents in content["hits"].items():
-        for document, hits in documents.items():
-            for hit in hits:
-                if isinstance(hit, str):
-                    rows.append((code, document, hit, None))
-                elif type(hit) is int and 0 <= hit < _TOO_MANY:
-                    rows.append((code, document, None, hit))
-                else:
-                    raise TypeError(hit)
-    return rows
+def _count_unnamed(database: AuditDatabase, rule: Rule) -> dict[str, int]:
+    """Return the hits of sitemaps in which not all have a name, by sitemap.
+
+    Of Issues, ten for each sitemap are kept, and an Issue need not have a URL.
+    """
+    return {
+        row["document"]: row["count"]
+        for row in database.ask_rows(_fill_query("count_places", rule))
+        if row["count"] > row["named"]
+    }
 
 
 def _query_codes(codes: Iterable[str]) -> str:
@@ -299,9 +347,7 @@ class Audit:
             open_output(path, columns=columns) as output,
         ):
             for finding in self.findings:
-                hits = self._database.connection.execute(
-                    self._query_hits(finding.rule.code)
-                )
+                hits = self._database.connection.execute(self._query_hits(finding.rule))
                 while batch := hits.fetchmany(_RESULTS_AT_ONCE):
                     output.write_records(batch)
                     number += len(batch)
@@ -344,37 +390,37 @@ class Audit:
                 number += len(batch)
         return number
 
-    def _query_hits(self, code: str) -> str:
+    def _query_hits(self, rule: Rule) -> str:
         """Return the query of all hits of a rule, marked if there is a baseline."""
-        query = self._database.query_hits(code)
+        query = self._database.query_hits(rule.code)
         if self.facts.baseline is None:
             return query
-        new = fill_values(
-            _RESULT_QUERIES["new_hits"].format(code), {"most": _MOST_MARKED}
-        )
-        return _RESULT_QUERIES["mark_hits"].format(code, new)
+        new = fill_values(_fill_query("new_hits", rule), {"most": _MOST_MARKED})
+        return _RESULT_QUERIES["mark_hits"].format(rule.code, new)
 
     def write_baseline(self, path: str | os.PathLike[str]) -> int:
         """Write the hits as a baseline, which people can edit, and return how many there are.
 
-        It has the URLs of hits by rule and sitemap; a number counts those that are not named.
+        It has the URL of each hit, by rule; of a link, an image or a video also its detail. Of a
+        sitemap with hits that have no names, it has their number.
 
         Raises:
             OSError: the file cannot be written.
         """
+        hits = {}
+        counts = {}
         with self._database.map_disk_errors():
-            self._database.show_rules(*(each.rule.code for each in self.findings))
-            ask_rows = self._database.ask_rows
-            hits = {
-                code: {
-                    row["document"]: row["urls"] + [row["more"]] * bool(row["more"])
-                    for row in ask_rows(
-                        _RESULT_QUERIES["known_hits"].format(code), most=MOST_NAMED
-                    )
-                }
-                for code in sorted(each.rule.code for each in self.findings)
-            }
-        content = {"schema": BASELINE_SCHEMA, "hits": hits}
+            for rule in sorted(
+                (each.rule for each in self.findings), key=attrgetter("code")
+            ):
+                self._database.show_rules(rule.code)
+                unnamed = _count_unnamed(self._database, rule)
+                query = _fill_query("list_subjects", rule)
+                if named := self._database.ask_column(query, counted=[*unnamed]):
+                    hits[rule.code] = named
+                if unnamed:
+                    counts[rule.code] = unnamed
+        content = {"schema": BASELINE_SCHEMA, "hits": hits, "counts": counts}
         text = json.dumps(content, indent=1, ensure_ascii=False)
         write_file(path, f"{text}\n".encode())
-        return sum(more or 1 for *_, more in _list_hits(content))
+        return len(_parse_baseline(content))

@@ -337,6 +337,7 @@ class Facts:
         old_complete: whether all of the old sitemaps were read.
         baseline: number of known hits; `None` without a baseline.
         mended: number of known hits that are gone; `None` without a baseline.
+        mended_hits: code of a rule -> these hits, as the baseline names them.
     """
 
     source: str
@@ -375,6 +376,7 @@ class Facts:
     old_complete: bool = True
     baseline: int | None = None
     mended: int | None = None
+    mended_hits: dict[str, list[str]] = attrs.field(factory=dict)
 
     def find_tally(self, unit: str) -> PageTally | None:
         """Return the visits of "pages" or of "old URLs"."""
@@ -405,8 +407,8 @@ class Difference:
         trend: of the finding.
         before, after: number of hits, or the share of pages of a sample; `None` if the rule was not
             run.
-        new, mended: URLs of hits that only one of the audits has; `None` if a report does not name
-            all hits.
+        new, mended: URLs of hits that only one of the audits has, of links, images and videos with
+            their details; `None` if a report does not name all hits.
         still: number of hits that both have.
         only_before, only_after: URLs of hits on pages that only this audit of both has judged.
     """

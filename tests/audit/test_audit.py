@@ -201,7 +201,7 @@ def test_only_new_hits_count_as_new(tmp_path: Path) -> None:
     (tmp_path / "s.xml").write_bytes(urlset(page("/b#2") + page("/a#1") + page("/C")))
     # people may strike out what they have mended, and note what they know
     content = json.loads(known.read_text())
-    content["hits"] = {"url-uppercase": {f"{HOST}/s.xml": [f"{HOST}/C"]}}
+    content["hits"] = {"url-uppercase": [f"{HOST}/C"]}
     known.write_text(json.dumps(content))
     with audit_sync(
         tmp_path / "s.xml", select=["urls"], figures=FIGURES, baseline=known
@@ -212,39 +212,58 @@ def test_only_new_hits_count_as_new(tmp_path: Path) -> None:
         }
 
 
-def test_a_large_baseline_counts(tmp_path: Path) -> None:
-    """Beyond a thousand hits in a sitemap, a baseline knows the number alone."""
-    (tmp_path / "s.xml").write_bytes(
-        urlset("".join(page(f"/{n}#x") for n in range(1_100)))
-    )
+def test_a_large_baseline_names_all_its_hits(tmp_path: Path) -> None:
+    """One of very many hits is swapped for another: that one is new, and named."""
+    numbers = range(1_100)
     known = tmp_path / "known.json"
-    with audit_sync(
-        tmp_path / "s.xml", select=["url-fragment"], figures=FIGURES
-    ) as first:
-        first.write_baseline(known)
-    assert known.read_text().count(HOST) == 1_001
-    (tmp_path / "s.xml").write_bytes(
-        urlset("".join(page(f"/{n}#x") for n in range(1_103)))
-    )
-    with audit_sync(
-        tmp_path / "s.xml", select=["url-fragment"], baseline=known
-    ) as then:
-        assert then.findings[0].new == 3
+    for name, lost in (("s", 1_050), ("t", 30)):  # the sitemap has another name, too
+        path = tmp_path / f"{name}.xml"
+        path.write_bytes(urlset("".join(page(f"/{n}#x") for n in numbers if n != lost)))
+    few: dict[str, Any] = {"select": ["url-fragment"], "figures": FIGURES}
+    with audit_sync(tmp_path / "s.xml", **few) as first:
+        assert first.write_baseline(known) == 1_099
+    with audit_sync(tmp_path / "t.xml", baseline=known, **few) as then:
+        assert then.findings[0].new == 1
+        assert f"new: {HOST}/1050#x" in then.format("text")
+        assert then.facts.mended_hits == {"url-fragment": [f"{HOST}/30#x"]}
 
 
-def known_hits(hits: str) -> str:
-    return f'{{"schema": 2, "hits": {{"url-asset": {{"{HOST}/s.xml": {hits}}}}}}}'
+def test_hits_without_names_are_counted(tmp_path: Path) -> None:
+    """Of Issues a reader keeps ten for each sitemap: a baseline knows their number."""
+    known = tmp_path / "known.json"
+    few: dict[str, Any] = {"select": ["priority"], "baseline": None}
+    for number, new in ((30, None), (30, 0), (33, 3), (9, 0)):
+        listed = (
+            f"<url><loc>{HOST}/{n}</loc><priority>x</priority></url>"
+            for n in range(50, 50 + number)
+        )
+        (tmp_path / "s.xml").write_bytes(urlset("".join(listed)))
+        with audit_sync(tmp_path / "s.xml", **few) as result:
+            assert (result.findings[0].count, result.findings[0].new) == (number, new)
+            if new is None:
+                assert result.write_baseline(known) == 30
+        few["baseline"] = known
+
+
+def known_hits(hits: str, counts: str = "5") -> str:
+    named = f'"hits": {{"url-asset": {hits}}}'
+    return f'{{"schema": 3, {named}, "counts": {{"empty": {{"": {counts}}}}}}}'
 
 
 BAD_BASELINES = {
     **{text: text for text in ("", "[]", '{"schema": 1, "findings": {}}', "\udcff")},
     "deep": "[" * 99_999,
     "long number": f'{{"schema": {"9" * 5_000}}}',
-    **{hits: known_hits(hits) for hits in ("5", "[null]", "[-1]", '["\\ud800"]')},
+    "earlier": '{"schema": 2, "hits": {"url-asset": {"s.xml": ["a"]}}}',
+    **{
+        hits: known_hits(hits)
+        for hits in ("5", '"a"', "{}", "[null]", "[1]", '["\\ud800"]')
+    },
+    **{number: known_hits("[]", number) for number in ("-1", "true", "1e3")},
 }
 
 
-@pytest.mark.cases(10)
+@pytest.mark.cases(16)
 @pytest.mark.parametrize("text", BAD_BASELINES)
 def test_a_file_that_is_no_baseline(text: str, folder: Path, tmp_path: Path) -> None:
     """A baseline that cannot be read is an error before anything is fetched."""

@@ -551,16 +551,27 @@ def test_lists_of_pages_need_not_be_listed(
     """Numbered parts of lists are no finding, archives a note, all other pages a warning."""
     listed = build_pages(tmp_path, ["https://blog.example/"], "index.html", *unlisted)
     with audit_sync(listed) as result:
-        said = {each.rule.code: each.severity for each in result.findings}
-        assert said == ({"page-unlisted": severity} if severity else {})
+        assert [each.severity for each in result.findings] == [severity] * bool(
+            severity
+        )
 
 
-def test_archives_do_not_hide_among_unlisted_pages(tmp_path: Path) -> None:
-    """Beside a page that should be listed, archives are left out of the number."""
-    names = ("index.html", "archives/index.html", "tags/sea.html", "about.html")
+def test_archives_have_a_rule_of_their_own(tmp_path: Path) -> None:
+    """Another page that no sitemap lists makes no difference to them, nor to a baseline."""
+    names = ("index.html", "archives/index.html", "tags/sea.html")
     listed = build_pages(tmp_path, ["https://blog.example/"], *names)
+    archives = [(name, name) for name in names[1:]]
+    known = tmp_path / "known.json"
     with audit_sync(listed) as result:
-        assert hits(result) == {"page-unlisted": [("about.html", "about.html")]}
+        assert hits(result) == {"page-unlisted-archive": archives}
+        result.write_baseline(known)
+    (listed / "about.html").write_text(page())
+    with audit_sync(listed, baseline=known) as result:
+        assert hits(result) == {
+            "page-unlisted": [("about.html", "about.html")],
+            "page-unlisted-archive": archives,
+        }
+        assert result.facts.mended_hits == {}
 
 
 # -- empty sitemaps, and feeds

@@ -172,3 +172,46 @@ def test_a_swap_of_pages_is_found(pages: int | None, tmp_path: Path) -> None:
         result.write(names[0])
     (found,) = compare_audits(names[0], names[1])
     assert (found.trend, found.new) == (Trend.BETTER, [])
+
+
+def write_links(site: Path, *dead: str) -> None:
+    """Write a page that links to versions which do not exist."""
+    links = "".join(
+        f"<link rel=alternate hreflang={code} href={BASE}{name}>"
+        for code, name in zip(("en", "de", "fr"), ("fine0", *dead), strict=False)
+    )
+    build(site, **{"fine0.html": page(links)})
+
+
+def test_a_hit_is_known_in_whatever_sitemap(tmp_path: Path) -> None:
+    """The generator splits its sitemap and adds a dead link: that one alone is new."""
+    site = build_site(tmp_path / "site", lost=GONE, listed=GONE + FINE)
+    known = tmp_path / "known.json"
+    names = [str(tmp_path / f"{name}.json") for name in ("before", "after")]
+    few: dict[str, Any] = {
+        "base_url": BASE,
+        "select": ["page-missing", "hreflang-target-*"],
+    }
+    write_links(site, "no")
+    with audit_sync(site, **few) as result:
+        result.write_baseline(known)
+        result.write(names[0])
+    (site / "sitemap.xml").unlink()
+    half = GONE + FINE[:20]
+    build(site, **{"sitemap-0.xml": list_pages(BASE, *half)})
+    build(site, **{"sitemap-1.xml": list_pages(BASE, *FINE[20:])})
+    indexed = "".join(f"Sitemap: {BASE}sitemap-{number}.xml\n" for number in (0, 1))
+    build(site, **{"robots.txt": indexed})
+    write_links(site, "no", "none")
+    with audit_sync(site, baseline=known, **few) as result:
+        new = [each for each in result.findings if each.new]
+        assert [each.new for each in new] == [1]
+        assert f"{BASE}none" in new[0].examples[0].detail
+        assert result.facts.mended == 0
+        result.write(names[1])
+    trends = {each.code: each for each in compare_audits(*names)}
+    assert trends["page-missing"].trend is Trend.SAME
+    (changed,) = (each for each in trends.values() if each.trend is Trend.WORSE)
+    assert [hit.split()[:2] for hit in changed.new or []] == [
+        [f"{BASE}fine0", f"({BASE}none"]
+    ]

@@ -138,54 +138,43 @@ FROM rule."{0}" AS hit LEFT JOIN document ON document.id = hit.document
 SELECT count(*) FILTER (path_of(url) IN (SELECT path_of(url) FROM ({1}) WHERE url <> '')), count(*)
 FROM rule."{0}" WHERE url <> ''
 
--- known_hits: what a baseline holds of a rule, {} is its code
-SELECT coalesce(d.url, '') AS document, coalesce(h.urls, []) AS urls, p.count - coalesce(h.named, 0) AS more
-FROM place p LEFT JOIN document d ON d.id = p.document LEFT JOIN (
-    SELECT document, list(url ORDER BY url) AS urls, sum(number)::UBIGINT AS named
-    FROM (
-        SELECT * FROM (
-            SELECT document, coalesce(url, '') AS url, count(*) AS number
-            FROM rule."{0}" GROUP BY ALL
-        ) QUALIFY row_number() OVER (PARTITION BY document ORDER BY url) <= $most
-    ) GROUP BY document
+-- count_places: by sitemap, how many hits a rule has, and how many of these have a name; {0} is its code
+SELECT coalesce(d.url, '') AS document, p.count, coalesce(h.named, 0) AS named, coalesce(h.known, 0) AS known
+FROM (
+    SELECT document, sum(count)::BIGINT AS count FROM place WHERE code = '{0}' GROUP BY document
+) p LEFT JOIN document d ON d.id = p.document LEFT JOIN (
+    SELECT document, count(*) FILTER (hit.url <> '') AS named, count(b.subject) AS known
+    FROM rule."{0}" AS hit LEFT JOIN (
+        SELECT DISTINCT subject FROM baseline WHERE code = '{0}'
+    ) b ON b.subject = subject_of(hit.url, hit.detail, {1}) AND hit.url <> ''
+    GROUP BY document
 ) h ON h.document IS NOT DISTINCT FROM p.document
-WHERE p.code = '{0}' ORDER BY document
+ORDER BY document
 
--- count_known: hits of the baseline, by rule
-SELECT code, sum(coalesce(more, 1))::BIGINT FROM baseline GROUP BY code ORDER BY code
+-- list_subjects: what a baseline names of a rule, {0} is its code
+SELECT DISTINCT subject_of(hit.url, hit.detail, {1}) AS subject
+FROM rule."{0}" AS hit LEFT JOIN document d ON d.id = hit.document
+WHERE hit.url <> '' AND NOT list_contains($counted, coalesce(d.url, '')) ORDER BY subject
 
--- count_new: hits that the baseline neither names nor counts, {} is the code of a rule
-SELECT coalesce(d.url, '') AS document,
-       greatest(0, p.count::BIGINT - coalesce(h.known, 0) - coalesce(b.more, 0)) AS new
-FROM place p LEFT JOIN document d ON d.id = p.document
-LEFT JOIN (
-    SELECT hit.document, count(*) AS known
-    FROM rule."{0}" AS hit LEFT JOIN document d ON d.id = hit.document
-    SEMI JOIN baseline b ON b.code = '{0}' AND b.document = coalesce(d.url, '')
-        AND b.url = coalesce(hit.url, '')
-    GROUP BY hit.document
-) h ON h.document IS NOT DISTINCT FROM p.document
-LEFT JOIN (
-    SELECT document, sum(more) AS more FROM baseline WHERE code = '{0}' GROUP BY document
-) b ON b.document = coalesce(d.url, '')
-WHERE p.code = '{0}'
+-- list_counts: hits of the baseline that have no names, {0} is the code of a rule
+SELECT document, sum(hits)::BIGINT FROM baseline_count WHERE code = '{0}' GROUP BY document
 
--- new_hits: the same, as far as they are known; {} is the code of a rule. Of a sitemap with more hits than
--- the baseline names, these are the ones before the last named URL: it names the first, in their order
+-- list_mended: named hits of the baseline that are gone, {0} is the code of a rule
+SELECT subject FROM baseline WHERE code = '{0}'
+EXCEPT SELECT subject_of(url, detail, {1}) FROM rule."{0}" ORDER BY subject
+
+-- new_hits: named hits that the baseline lacks, {0} is the code of a rule
 SELECT DISTINCT coalesce(hit.url, '') AS url, coalesce(hit.detail, '') AS detail,
        coalesce(d.url, '') AS document, hit.line, coalesce(hit.file, '') AS file, hit.file_line
 FROM rule."{0}" AS hit LEFT JOIN document d ON d.id = hit.document
-ANTI JOIN baseline n ON n.code = '{0}' AND n.document = coalesce(d.url, '') AND n.url = coalesce(hit.url, '')
-LEFT JOIN (
-    SELECT document, sum(more) AS more, max(url) AS last FROM baseline WHERE code = '{0}' GROUP BY document
-) b ON b.document = coalesce(d.url, '')
-WHERE coalesce(b.more, 0) = 0 OR coalesce(hit.url, '') < b.last
+ANTI JOIN baseline b ON b.code = '{0}' AND b.subject = subject_of(hit.url, hit.detail, {1})
+ANTI JOIN baseline_count c ON c.code = '{0}' AND c.document = coalesce(d.url, '')
 ORDER BY url, document, detail LIMIT $most
 
 -- mark_hits: all hits of a rule, and whether each is new; {0} is its code, {1} the query of the new ones
 SELECT '{0}' AS code, coalesce(hit.url, '') AS url, coalesce(hit.detail, '') AS detail,
        coalesce(d.url, '') AS document, CASE WHEN n.url IS NULL THEN '' ELSE 'new' END AS new
 FROM rule."{0}" AS hit LEFT JOIN document d ON d.id = hit.document
-LEFT JOIN (SELECT DISTINCT url, document FROM ({1})) n
-    ON n.url = coalesce(hit.url, '') AND n.document = coalesce(d.url, '')
+LEFT JOIN (SELECT DISTINCT url, detail, document FROM ({1})) n
+    ON n.url = coalesce(hit.url, '') AND n.document = coalesce(d.url, '') AND n.detail = coalesce(hit.detail, '')
 ORDER BY new DESC, url, document

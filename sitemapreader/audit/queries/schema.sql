@@ -107,6 +107,10 @@ CREATE MACRO place_of(rank, number) AS (coalesce(rank, 4294967295)::UBIGINT << 3
 CREATE MACRO count_units(number, units) AS number || ' ' || CASE
     WHEN number <> 1 THEN units WHEN units = 'children' THEN 'child' ELSE rtrim(units, 's') END;
 
+-- By what a hit is known again, whichever sitemap lists its page: the URL, and of a link the target as well.
+CREATE MACRO subject_of(url, detail, is_link) AS
+    coalesce(url, '') || CASE WHEN is_link AND detail <> '' THEN ' (' || detail || ')' ELSE '' END;
+
 CREATE MACRO folder_of(key) AS regexp_extract(key, '^[^/]*//[^/?]*/?(?:[^/?]+/){0,2}');
 
 CREATE VIEW url AS
@@ -205,8 +209,10 @@ CREATE TABLE crawled (         -- what --urls says that pages answered
 CREATE TABLE old_crawled AS FROM crawled;   -- what --was says of them
 CREATE TABLE old_target (key VARCHAR, new VARCHAR, new_key VARCHAR);   -- where --was wants them to lead
 CREATE TABLE baseline (
-    code VARCHAR, document VARCHAR, url VARCHAR, -- a known hit
-    more UBIGINT                                 -- or how many more there are in the document
+    code VARCHAR, subject VARCHAR                -- of a known hit: see subject_of
+);
+CREATE TABLE baseline_count (
+    code VARCHAR, document VARCHAR, hits UBIGINT -- of a sitemap whose hits have no names
 );
 
 CREATE SCHEMA rule;            -- a view for each rule that was run, by its code, with all its hits
@@ -286,6 +292,12 @@ SELECT key, CASE
     WHEN canonical_key <> final_key THEN 'names ' || canonical || ' as canonical'
     END AS why
 FROM page WHERE is_named AND not_judged IS NULL;
+CREATE VIEW unlisted AS        -- pages of a built folder that may be indexed, and that no sitemap lists
+SELECT loc, file, is_archive_path(path_of(key)) AS is_archive FROM page
+WHERE NOT is_listed AND NOT is_named AND not_judged IS NULL AND title IS NOT NULL AND NOT is_noindex
+  AND refresh_url IS NULL
+  AND (canonical_key IS NULL OR canonical_key = final_key OR canonical_differs_by = 'slash')
+  AND statuses = '' AND key NOT IN (SELECT key FROM url) AND NOT is_numbered_path(path_of(key));
 CREATE TABLE page_alternate (
     page VARCHAR,              -- key
     hreflang VARCHAR,          -- in lower case

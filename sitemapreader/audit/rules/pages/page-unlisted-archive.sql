@@ -1,0 +1,11 @@
+-- title: Archives that no sitemap lists
+-- severity: info
+-- unit: unlisted pages
+-- needs: folder, pages, complete
+-- cause: host-not-public, host-other
+-- detects: As `page-unlisted`, but the page is a list of others: /archive/, /tags/, /category/,
+--   /authors/ and the pages below.
+-- meaning: Search engines find the listed pages without them.
+-- advice: List them only if they are to be found, or give them noindex.
+-- source: https://www.screamingfrog.co.uk/guides/sitemaps/
+SELECT loc AS url, file AS detail, NULL AS document, file FROM unlisted WHERE is_archive
