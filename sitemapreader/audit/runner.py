@@ -67,7 +67,7 @@ _ALIKE = 0.9
 
 _NO_ALTERNATES = {
     True: "no sitemap has links to other languages: visit pages with `pages` to read theirs",
-    False: "no sitemap and no visited page has links to other languages",
+    False: "no sitemap, and no visited page that may be indexed, has links to other languages",
 }
 """Why links to other languages are unknown, by whether the pages are unknown, too."""
 

@@ -50,7 +50,14 @@ _JUDGING = (
         "distrust_probes",
         "find_soft_errors",
     ),
-    *("find_faults", "find_indexed", "add_alternates", "find_fates", "forget_alike"),
+    *(
+        "find_faults",
+        "mark_hidden",
+        "find_indexed",
+        "add_alternates",
+        "find_fates",
+        "forget_alike",
+    ),
 )
 TARGET_RULES = frozenset(
     {
@@ -497,7 +504,7 @@ def _describe_visit(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
     noindex = facts.find_noindex(*robots)
     line_of = facts.lines.get
     is_html = page_type_of(visit.headers.get("content-type")) in HTML_TYPES
-    others = (line for (name, _), line in facts.lines.items() if name == "alternate")
+    versions = (line for *_, line in _list_alternates(visit) if line)
     return {
         "loc": visit.url,
         "file": _name(visit.file),
@@ -521,7 +528,7 @@ def _describe_visit(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
         "refresh_seconds": seconds,
         "refresh_url": target,
         "refresh_line": target and line_of(("refresh", target)),
-        "alternate_line": min(others, default=None),
+        "alternate_line": min(versions, default=None),
         "modified": facts.modified and facts.modified.replace(tzinfo=None),
         "text_hash": facts.text_hash,
         "template_hash": facts.template_hash,
@@ -529,11 +536,12 @@ def _describe_visit(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def _list_alternates(visit: PageVisit) -> Iterator[tuple[str, str, str]]:
-    """Yield the key of a page, and the code and key of each version that it names."""
+def _list_alternates(visit: PageVisit) -> Iterator[tuple[str, str, str, int | None]]:
+    """Yield the key of a page, and the code, key and line of each version that it names."""
     if visit.facts is not None:
         for code, url in visit.facts.alternates:
-            yield url_key(visit.url), code, url_key(url)
+            line = visit.facts.lines.get((f"alternate {code}", url))
+            yield url_key(visit.url), code, url_key(url), line
 
 
 def _count_files(site: PageFolder, urls: Iterable[str]) -> int:

@@ -78,8 +78,9 @@ class PageFacts:
             or is neither HTML nor text.
         template_hash: of the same without its own address: pages that say "no page /x" have one.
         says_missing: whether it says, in one of some languages, that there is no such page.
-        lines: of the elements that say so, from 1: of ("canonical", URL), ("alternate", URL),
-            ("refresh", URL), and of a crawler and its directive. A header has none.
+        lines: of the elements that say so, from 1: of ("canonical", URL), ("refresh", URL),
+            ("alternate de", URL) for each code, and of a crawler and its directive. A header has
+            none.
     """
 
     url: str
@@ -308,11 +309,12 @@ def _read_links(
         code = link.get("hreflang", "").strip().lower()
         if "canonical" in relations:
             canonicals[target] = None
+            if line:
+                lines.setdefault(("canonical", target), line)
         if "alternate" in relations and code and not is_feed_link(link, target):
             alternates[code, target] = None
-        if line:
-            for relation in relations:
-                lines.setdefault((relation, target), line)
+            if line:
+                lines.setdefault((f"alternate {code}", target), line)
     return tuple(canonicals), tuple(alternates)
 
 

@@ -215,3 +215,61 @@ def test_a_hit_is_known_in_whatever_sitemap(tmp_path: Path) -> None:
     assert [hit.split()[:2] for hit in changed.new or []] == [
         [f"{BASE}fine0", f"({BASE}none"]
     ]
+
+
+def link_versions(**names: str) -> str:
+    """Write a page that names its versions in languages, one a line."""
+    return page(
+        "".join(
+            f"\n<link rel=alternate hreflang={code} href={BASE}{name}>"
+            for code, name in names.items()
+        )
+    )
+
+
+@pytest.mark.parametrize("is_staging", [False, True])
+def test_a_language_hit_has_the_file_and_the_line_to_mend(
+    tmp_path: Path, *, is_staging: bool
+) -> None:
+    """It is the line of that link, or the page that lacks one; a noindex of all hides no page."""
+    texts = {
+        "en/code": link_versions(en="en/code", enx="en/code"),
+        "en/one": link_versions(en="en/one", de="de/one"),
+        "de/one": page(),
+        "en/dead": link_versions(en="en/dead", de="de/none"),
+        "en/half": link_versions(en="en/half", de="de/half"),
+        "de/half": link_versions(de="de/half", en="en/half"),
+    }
+    site = build(tmp_path, **{f"{name}.html": text for name, text in texts.items()})
+    build(site, **{"sitemap.xml": list_pages(BASE, *texts)})
+    if is_staging:
+        build(site, _headers="/*\n  X-Robots-Tag: noindex\n")
+    with audit_sync(site, base_url=BASE, select=["hreflang"]) as result:
+        found = {
+            each.rule.code: [
+                (hit.file.removeprefix(f"{site}/"), hit.file_line) for hit in each.hits
+            ]
+            for each in result.findings
+        }
+    assert found.pop("hreflang-no-x-default") == [
+        ("en/code.html", 2),
+        ("en/one.html", 2),
+    ]
+    assert found == {
+        "hreflang-invalid-code": [("en/code.html", 3)],
+        "hreflang-conflict": [("en/code.html", 3)],
+        "hreflang-no-return-link": [("de/one.html", None)],
+        "hreflang-target-not-indexed": [("en/dead.html", 3)],
+    }
+
+
+def test_the_reason_for_no_languages_is_true(tmp_path: Path) -> None:
+    """A page that may not be indexed has links to languages, and is not called one without."""
+    text = link_versions(en="a").replace(
+        "<title>", "<meta name=robots content=noindex><title>"
+    )
+    site = build(tmp_path, **{"a.html": text, "b.html": page(), "c.html": page()})
+    build(site, **{"sitemap.xml": list_pages(BASE, "a", "b", "c")})
+    with audit_sync(site, base_url=BASE, select=["hreflang-conflict"]) as result:
+        (left_out,) = result.facts.not_run
+    assert "no visited page that may be indexed" in left_out.reason

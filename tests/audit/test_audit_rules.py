@@ -644,9 +644,9 @@ def test_a_listed_page_without_links_returns_none(trial: RuleTrial) -> None:
     )
     assert found is not None
     assert {each.url for each in found.examples} == {
-        f"{HOST}/de/{n}" for n in range(90)
+        f"{HOST}/en/{n}" for n in range(90)
     }
-    assert found.examples[0].detail == f"no link back from {HOST}/en/0"
+    assert found.examples[0].detail == f"no link back to {HOST}/de/0"
 
 
 @pytest.mark.parametrize(

@@ -192,14 +192,20 @@ UPDATE page SET fault = CASE
     END
 WHERE not_judged IS NULL
 
+-- mark_hidden: a noindex that more than nine of ten pages have says nothing about one of them
+UPDATE page SET is_hidden = is_noindex AND NOT (
+    SELECT count(*) > 1 AND count(*) FILTER (is_noindex) > 0.9 * count(*) FROM page
+    WHERE is_listed AND not_judged IS NULL AND fault IS NULL
+)
+
 -- find_indexed:
-UPDATE page SET is_indexed = is_html AND NOT is_noindex AND fault IS NULL
+UPDATE page SET is_indexed = is_html AND NOT is_hidden AND fault IS NULL
     AND coalesce(canonical_key = final_key, true)
 WHERE is_listed AND url IS NOT NULL AND not_judged IS NULL
 
 -- add_alternates: what pages say of other languages that their sitemaps do not
 INSERT INTO alternate BY NAME
-SELECT u.id AS url, u.document, a.key AS href, a.key, a.hreflang, p.file, p.alternate_line AS file_line
+SELECT u.id AS url, u.document, a.key AS href, a.key, a.hreflang, p.file, a.line AS file_line
 FROM page p JOIN url_row u ON u.id = p.url JOIN page_alternate a ON a.page = p.key
 WHERE p.is_indexed AND p.url NOT IN (SELECT url FROM alternate WHERE hreflang IS NOT NULL)
 

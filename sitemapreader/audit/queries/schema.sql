@@ -262,6 +262,7 @@ CREATE TABLE page (            -- a row a visit
     is_html BOOLEAN,
     title VARCHAR,
     is_noindex BOOLEAN,        -- for all robots, or an audited one
+    is_hidden BOOLEAN,         -- the same, if it is not that of a whole site, such as a staging host
     canonical VARCHAR, canonical_key VARCHAR,   -- the first that is another page, or the first
     canonicals UTINYINT,       -- how many different ones
     canonical_differs_by VARCHAR,
@@ -288,20 +289,21 @@ SELECT key, CASE
     WHEN is_soft_404 THEN 'is an error page'
     WHEN final_key <> key THEN 'redirects to ' || final_url
     WHEN refresh_seconds <= 5 THEN 'refreshes to ' || refresh_url
-    WHEN is_noindex THEN 'forbids indexing'
+    WHEN is_hidden THEN 'forbids indexing'
     WHEN canonical_key <> final_key THEN 'names ' || canonical || ' as canonical'
     END AS why
 FROM page WHERE is_named AND not_judged IS NULL;
 CREATE VIEW unlisted AS        -- pages of a built folder that may be indexed, and that no sitemap lists
 SELECT loc, file, is_archive_path(path_of(key)) AS is_archive FROM page
-WHERE NOT is_listed AND NOT is_named AND not_judged IS NULL AND title IS NOT NULL AND NOT is_noindex
+WHERE NOT is_listed AND NOT is_named AND not_judged IS NULL AND title IS NOT NULL AND NOT is_hidden
   AND refresh_url IS NULL
   AND (canonical_key IS NULL OR canonical_key = final_key OR canonical_differs_by = 'slash')
   AND statuses = '' AND key NOT IN (SELECT key FROM url) AND NOT is_numbered_path(path_of(key));
 CREATE TABLE page_alternate (
     page VARCHAR,              -- key
     hreflang VARCHAR,          -- in lower case
-    key VARCHAR                -- of the other version
+    key VARCHAR,               -- of the other version
+    line UINTEGER              -- of its source; NULL for headers
 );
 CREATE TABLE earlier (         -- pages of --since-audit
     key VARCHAR, lastmod TIMESTAMP, text_hash VARCHAR

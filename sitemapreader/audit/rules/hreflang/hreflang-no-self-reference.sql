@@ -9,6 +9,6 @@
 SELECT u.loc AS url, 'links to ' || count_units(l.links, 'others') AS detail, u.document,
        nullif(l.file, '') AS file, l.file_line
 FROM (
-    SELECT url, count(*) AS links, max(file) AS file, max(file_line) AS file_line FROM hreflang_link
+    SELECT url, count(*) AS links, max(file) AS file, min(file_line) AS file_line FROM hreflang_link
     GROUP BY url HAVING count(*) FILTER (page = target) = 0
 ) l JOIN url_row u ON u.id = l.url

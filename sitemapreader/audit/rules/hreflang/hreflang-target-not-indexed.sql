@@ -15,7 +15,7 @@ WITH visited AS (
         WHEN fault = 'page-login' THEN 'requires a login'
         WHEN fault = 'page-soft-404' THEN 'is an error page'
         WHEN fault IN ('page-missing', 'page-not-found', 'page-gone') THEN 'returns ' || status
-        WHEN fault IS NULL AND is_noindex THEN 'forbids indexing'
+        WHEN fault IS NULL AND is_hidden THEN 'forbids indexing'
         WHEN fault IS NULL AND canonical_key <> final_key THEN 'names ' || canonical || ' as canonical'
         END AS why
     FROM page WHERE is_listed AND not_judged IS NULL
@@ -25,7 +25,7 @@ WITH visited AS (
     SELECT a.url, a.key, a.href, NULL AS file, NULL AS file_line
     FROM alternate a WHERE a.hreflang IS NOT NULL AND a.file IS NULL
     UNION ALL
-    SELECT p.url, a.key, a.key AS href, nullif(p.file, '') AS file, p.alternate_line AS file_line
+    SELECT p.url, a.key, a.key AS href, nullif(p.file, '') AS file, a.line AS file_line
     FROM page p JOIN page_alternate a ON a.page = p.key WHERE p.is_indexed
 )
 SELECT page.loc AS url, min(n.href || ' ' || t.why) AS detail, page.document, min(n.file) AS file,

@@ -12,7 +12,7 @@ WITH named AS (
     SELECT a.url, a.key, a.href, '' AS file, NULL AS file_line
     FROM alternate a WHERE a.hreflang IS NOT NULL AND a.file IS NULL
     UNION ALL
-    SELECT p.url, a.key, a.key AS href, p.file, p.alternate_line AS file_line
+    SELECT p.url, a.key, a.key AS href, p.file, a.line AS file_line
     FROM page p JOIN page_alternate a ON a.page = p.key
     WHERE p.is_indexed AND a.key <> p.final_key
 )
@@ -23,7 +23,7 @@ WHERE host_of(n.key) IN (SELECT host FROM host)
   AND n.key NOT IN (SELECT key FROM url WHERE key IN (SELECT key FROM named))
   AND bare_page(n.key) NOT IN (
       SELECT bare_page(key) FROM page
-      WHERE NOT is_listed AND (is_noindex OR refresh_url IS NOT NULL OR canonical_key <> final_key)
+      WHERE NOT is_listed AND (is_hidden OR refresh_url IS NOT NULL OR canonical_key <> final_key)
   )
   AND n.key NOT IN (SELECT key FROM target WHERE why IS NOT NULL)
 GROUP BY page.id, page.loc, page.document, n.key
