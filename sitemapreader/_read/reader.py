@@ -11,6 +11,7 @@ The first bytes choose the reader. URL and Content-Type are ignored: both are of
 
 from __future__ import annotations
 
+import csv
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -58,10 +59,27 @@ _SAMPLE_LINES = 20
 _SITEMAP_URL = re.compile(r"\A[^?#]*\.xml(?:\.gz)?(?:[?#]|\Z)", re.IGNORECASE)
 
 
-def _is_plain_text(start: bytes) -> bool:
+def _sample_lines(start: bytes) -> list[str]:
     lines = split_lines(start[:65_536].decode("utf-8", "replace"))
-    texts = [line.strip("\"' \t") for line in lines if line]
-    sample = [has_web_scheme(text) for text in texts[:_SAMPLE_LINES]]
+    return list(filter(None, lines))[:_SAMPLE_LINES]
+
+
+def _is_table(lines: list[str]) -> bool:
+    """Return whether lines are a table of URLs: names of columns, then rows of as many cells."""
+    head = lines[0]
+    separator = max(",;\t|", key=head.count)
+    rows = list(csv.reader(lines, delimiter=separator))
+    return (
+        "://" not in head
+        and len(rows[0]) > 1
+        # the last row may be cut
+        and all(len(row) == len(rows[0]) for row in rows[1:-1] or rows[1:])
+        and any(has_web_scheme(cell.strip()) for row in rows[1:] for cell in row)
+    )
+
+
+def _is_plain_text(start: bytes, lines: list[str]) -> bool:
+    sample = [has_web_scheme(line.strip("\"' \t")) for line in lines]
     return any(sample[:1]) or (b"\0" not in start and sum(sample) * 2 > len(sample))
 
 
@@ -341,7 +359,13 @@ class SitemapReader:
         both = (self.stats, self.limits)
         is_markup = start.startswith(b"<")
         if not is_markup:
-            if start and _is_plain_text(start):
+            lines = _sample_lines(start)
+            if lines and _is_table(lines):
+                self.stats.add_issue(
+                    events, IssueCode.TABLE_NOT_SITEMAP, value=lines[0]
+                )
+                return None
+            if start and _is_plain_text(start, lines):
                 return TextReader(*both)
             is_json = _JSON.match(start) and not _TAG_ON_A_LINE.search(start)
             if is_json or not _XML_BEGINS.search(start):

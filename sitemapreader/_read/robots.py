@@ -347,7 +347,9 @@ class _RobotsParser:
 
     def _add_sitemaps(self, line: int, text: str) -> None:
         values = split_line(text)
-        if values != [text]:
+        if not values:
+            self.add_issue(IssueCode.INVALID_URL, line, text)
+        elif values != [text]:
             self.add_issue(IssueCode.UNTIDY_LINE, line, text)
         for value in filter(None, values):
             if value not in self._values and len(self._values) == ROBOTS_MAX_SITEMAPS:

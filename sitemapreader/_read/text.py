@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _WRAPPERS = '<>"`“”„ \t'
 _BORDER = re.compile(
-    r"""[\s,;|][\s,;|"'>]{0,64}+(?:site-?maps?\s?:\s{0,8})?(?=["'<]?https?://)""",
+    r"""(?:[,;|]|\s{1,64}+[,;|]?)[\s"'>]{0,64}+(?:site-?maps?\s?:\s{0,8})?"""
+    r"""(?=["'<]?https?://)""",
     re.IGNORECASE,
 )
 """Stands between two URLs."""
@@ -37,12 +38,20 @@ _URL_WITH_VALUES = re.compile(
 """A URL, and behind it values of the protocol; two dates are a period in a query."""
 
 
+_COLUMN_MARKS = frozenset(",;|\t")
+_NOT_IN_A_LIST = re.compile(r'[\s"<>]')
+"""Stands in a cell of a table, but in no URL of a list on one line."""
+_QUOTED_CELL = re.compile(r'[,;|\t]\s?"|"\s?[,;|\t]')
+
+
 def split_line(line: str) -> list[str]:
     """Return the URLs of a line, without quotes, brackets and further columns.
 
-    A line that is a bare URL, or in which none is found, is returned as it is.
+    A line that is a bare URL, or in which none is found, is returned as it is. A row of a table has
+    none: nothing tells which of its cells are addresses of pages.
     """
     parts = []
+    marks: set[str] = set()
     start = 0
     for border in _BORDER.finditer(line):
         # a comma in a query may stand between the values of a list
@@ -50,8 +59,17 @@ def split_line(line: str) -> list[str]:
             border[0][-1].isspace() or "?" not in line[start : border.start()]
         ):
             parts.append(line[start : border.start()])
+            marks |= _COLUMN_MARKS.intersection(border[0])
             start = border.end()
-    return list(map(_unwrap, [*parts, line[start:]]))
+    parts.append(line[start:])
+    urls = list(map(_unwrap, parts))
+    if len(urls) == 1:
+        is_row = _QUOTED_CELL.search(urls[0])
+    else:
+        is_row = not marks.isdisjoint("".join(parts)) or any(
+            map(_NOT_IN_A_LIST.search, urls)
+        )
+    return [] if is_row else urls
 
 
 def _unwrap(text: str) -> str:
@@ -146,12 +164,16 @@ class TextReader:
     def _read_odd_lines(self, lines: list[str]) -> Iterator[list[Event]]:
         events: list[Event] = []
         for number, line in enumerate(lines, self._line):
-            urls = split_line(line) if line else []
-            if urls and urls != [line]:
+            urls = split_line(line)
+            if not urls:
+                self._stats.drop_record(
+                    events, IssueCode.NOT_A_URL, line=number, value=line
+                )
+            elif urls != [line]:
                 self._stats.add_issue(
                     events, IssueCode.UNTIDY_LINE, line=number, value=line
                 )
-            for url in urls:
+            for url in filter(None, urls):
                 self._read_url(events, url, number)
             if number % _LINES_AT_ONCE == 0:
                 yield events

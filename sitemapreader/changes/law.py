@@ -138,6 +138,7 @@ _NO_LIST = frozenset(
         IssueCode.EMPTY,
         IssueCode.HTML_NOT_SITEMAP,
         IssueCode.NOT_A_SITEMAP,
+        IssueCode.TABLE_NOT_SITEMAP,
         IssueCode.REDIRECTS_UP,
     }
 )

@@ -220,3 +220,18 @@ def test_a_slow_list_holds_up_nobody() -> None:
         assert process.stdout.readline() == "https://example.org/0\n"
         process.stdin.close()
         assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+@pytest.mark.parametrize("options", [(), ("--no-header",)])
+def test_our_own_table_is_no_sitemap(
+    form: str, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    """No cell of a table that we have written becomes a URL, with names of columns or without."""
+    table = tmp_path / f"urls.{form}"
+    run(FOLDER, "-q", "-o", str(table), *options)
+    again = run("read", str(table))
+    assert "https://" in table.read_text("utf-8")
+    assert again.stdout == ""
+    expected = "not-a-url" if options else "error table-not-sitemap"
+    assert expected in again.stderr
