@@ -65,7 +65,7 @@ def _sample_lines(start: bytes) -> list[str]:
 
 
 def _is_table(lines: list[str]) -> bool:
-    """Return whether lines are a table of URLs: names of columns, then rows of as many cells."""
+    """Return whether lines are a table of URLs: names of columns, then rows of no more cells."""
     head = lines[0]
     separator = max(",;\t|", key=head.count)
     rows = list(csv.reader(lines, delimiter=separator))
@@ -73,7 +73,8 @@ def _is_table(lines: list[str]) -> bool:
         "://" not in head
         and len(rows[0]) > 1
         # the last row may be cut
-        and all(len(row) == len(rows[0]) for row in rows[1:-1] or rows[1:])
+        and all(len(row) <= len(rows[0]) for row in rows[1:-1] or rows[1:])
+        and any(len(row) > 1 for row in rows[1:])
         and any(has_web_scheme(cell.strip()) for row in rows[1:] for cell in row)
     )
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _WRAPPERS = '<>"`“”„ \t'
 _BORDER = re.compile(
-    r"""(?:[,;|]|\s{1,64}+[,;|]?)[\s"'>]{0,64}+(?:site-?maps?\s?:\s{0,8})?"""
+    r"""(?:[,;|\t]|[^\S\t]{1,64}+[,;|]?)(?:[^\S\t]|["'>]){0,64}+(?:site-?maps?\s?:\s{0,8})?"""
     r"""(?=["'<]?https?://)""",
     re.IGNORECASE,
 )
@@ -41,7 +41,10 @@ _URL_WITH_VALUES = re.compile(
 _COLUMN_MARKS = frozenset(",;|\t")
 _NOT_IN_A_LIST = re.compile(r'[\s"<>]')
 """Stands in a cell of a table, but in no URL of a list on one line."""
-_QUOTED_CELL = re.compile(r'[,;|\t]\s?"|"\s?[,;|\t]')
+_OTHER_CELL = re.compile(
+    rf"""[,;|\t]\s?"|"\s?[,;|\t]|[,;|\t](?:{_DATE}|{_CHANGEFREQ}|{_PRIORITY})?[,;|\t]https?://"""
+)
+"""A quote at a border, or an empty cell or a value of the protocol in front of another URL."""
 
 
 def split_line(line: str) -> list[str]:
@@ -64,7 +67,7 @@ def split_line(line: str) -> list[str]:
     parts.append(line[start:])
     urls = list(map(_unwrap, parts))
     if len(urls) == 1:
-        is_row = _QUOTED_CELL.search(urls[0])
+        is_row = _OTHER_CELL.search(urls[0]) is not None
     else:
         is_row = not marks.isdisjoint("".join(parts)) or any(
             map(_NOT_IN_A_LIST.search, urls)
