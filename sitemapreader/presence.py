@@ -11,9 +11,8 @@ import re
 from collections import defaultdict
 from contextlib import AsyncExitStack, aclosing
 from enum import StrEnum
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import attrs
 
@@ -33,9 +32,10 @@ from sitemapreader._walk.selection import Selection
 from sitemapreader.changes import State
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.pages import NotJudged, PageVisit, visit_pages
+from sitemapreader.pages.soft_404 import find_folder, find_soft_errors, make_up_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from sitemapreader._types.dates import When
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from sitemapreader._walk.memory import UnlistedUrl
     from sitemapreader._walk.report import Report
     from sitemapreader.fetch.client import Fetcher
+    from sitemapreader.pages.soft_404 import SoftErrors
 
 __all__ = [
     "Cause",
@@ -57,6 +58,8 @@ MAX_VISITS = 100
 """Pages that one call requests; further URLs are answered from the sitemaps alone."""
 _MAX_MATCHES = 10
 """Entries that are kept for one URL."""
+_MAX_NEIGHBORS = 8
+"""Other pages that are requested of a folder in which the pages of the questions are all alike."""
 _MAX_NAMED_SITEMAPS = 10
 """Sitemaps that one cause names."""
 _FEEDS = frozenset({Format.RSS, Format.ATOM})
@@ -196,7 +199,8 @@ async def why(
         options: options of the network, as in `walk`.
         limits: limits of the walk, as in `walk`.
         trusted: False if strangers wrote the URLs, as in `walk`.
-        max_visits: pages that are requested; 0 requests none.
+        max_visits: pages that are requested; 0 requests none. If the pages of a folder are all
+            like a made-up path, a few others that its sitemaps list are requested as well.
 
     Returns:
         One explanation for each URL, in order.
@@ -231,18 +235,20 @@ async def why(
             walk_arguments = {}
         valid = [question for question in questions if question.is_valid]
         visited = valid[: max(0, max_visits)]
-        await _visit(visited, fetcher, options or FetchOptions(), trusted=trusted)
+        visits = _Visits(fetcher, options or FetchOptions(), trusted=trusted)
+        await visits.visit(visited)
         sites = defaultdict(list)
         for question in valid:
             sites[site or f"{origin_of(question.url)}/"].append(question)
         for name, group in sites.items():
-            search = _Search(name, group)
+            search = _Search(name, group, visits)
             await search.walk(
                 fetcher=fetcher,
                 trusted=trusted,
                 **walk_arguments,
             )
             search.answer()
+        await visits.judge_texts(visited)
     if state is not None:
         if not isinstance(state, State):
             state = State(state)
@@ -416,6 +422,15 @@ class _Question:
 
     # -- from the page
 
+    def see_visit(self, visit: PageVisit | None) -> None:
+        """Keep the visit of the page, and the URLs to which it leads."""
+        self.visit = visit
+        if visit is None:
+            return
+        self.targets.add(_loose_key(visit.final_url))
+        if canonical := _canonical_of(visit):
+            self.targets.add(_loose_key(canonical))
+
     def judge_page(self) -> None:
         """Add the causes that the page's own response shows."""
         visit = self.visit
@@ -542,9 +557,10 @@ def _describe_difference(url: str, listed_url: str) -> str:
 class _Search:
     """The sitemaps of one site, read for all questions about it."""
 
-    def __init__(self, site: str, questions: list[_Question]) -> None:
+    def __init__(self, site: str, questions: list[_Question], visits: _Visits) -> None:
         self.site = site
         self.questions = questions
+        self._visits = visits
         self.report: Report
         self._by_key: dict[str, list[_Question]] = defaultdict(list)
         for question in questions:
@@ -567,6 +583,7 @@ class _Search:
 
     def _see_entry(self, entry: UrlEntry) -> None:
         self._records[entry.sitemap] += 1
+        self._visits.see_neighbor(entry.loc)
         for question in self._by_key.get(_loose_key(entry.loc), ()):
             if len(question.matches) < _MAX_MATCHES:
                 question.matches.append(_Match(entry, self._records[entry.sitemap]))
@@ -702,50 +719,70 @@ def _is_decided(question: _Question) -> bool:
 # -- pages and states
 
 
-async def _visit(
-    questions: list[_Question],
-    fetcher: Fetcher,
-    options: FetchOptions,
-    *,
-    trusted: bool,
-) -> None:
-    """Request the pages, and for each folder a page that cannot exist."""
-    by_url = {question.url: question for question in questions}
-    probes = {urljoin(question.url, f"./{token_hex(12)}") for question in questions}
-    templates: dict[str, set[str]] = defaultdict(set)
-    urls = [*by_url, *probes]
-    if trusted:
-        hosts = {f"{origin_of(question.url)}/" for question in questions}
-    else:
-        hosts = set()
-    async with aclosing(
-        visit_pages(urls, fetcher, network=options, trusted=hosts)
-    ) as visits:
-        async for visit in visits:
+class _Visits:
+    """The visits of the pages, of a made-up path in each folder, and of some neighbors."""
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        options: FetchOptions,
+        *,
+        trusted: bool,
+    ) -> None:
+        self._fetcher = fetcher
+        self._options = options
+        self._trusted = trusted
+        self._pages: dict[str, PageVisit] = {}
+        self._probes: dict[str, PageVisit] = {}
+        self._neighbors: dict[str, set[str]] = {}
+        """Folder in which all visited pages are alike -> other pages that its sitemaps list."""
+
+    async def visit(self, questions: list[_Question]) -> None:
+        """Request the pages, and for each folder a page that cannot exist."""
+        by_url = {question.url: question for question in questions}
+        folders = {find_folder(url) for url in by_url}
+        probes = {make_up_path(folder): folder for folder in folders}
+        for visit in await self._request([*by_url, *probes], probes):
             if visit.url in by_url:
-                by_url[visit.url].visit = visit
-            elif visit.facts is not None and visit.facts.template_hash:
-                templates[origin_of(visit.url)].add(visit.facts.template_hash)
-    for question in questions:
-        _see_visit(question, templates[origin_of(question.url)])
+                self._pages[visit.url] = visit
+            else:
+                self._probes[probes[visit.url]] = visit
+        for question in questions:
+            question.see_visit(self._pages.get(question.url))
+        self._neighbors = {folder: set() for folder in self._find_errors().distrusted}
 
+    def see_neighbor(self, url: str) -> None:
+        """Keep a listed page, if the others of its folder are to be compared with it."""
+        for folder, urls in self._neighbors.items():
+            is_near = url.startswith(folder) and url not in self._pages
+            if is_near and len(urls) < _MAX_NEIGHBORS and find_folder(url) == folder:
+                urls.add(url)
 
-def _see_visit(question: _Question, templates: set[str]) -> None:
-    """Note the URLs to which a page leads, and if it is the site's error page."""
-    visit = question.visit
-    if visit is None:
-        return
-    question.targets.add(_loose_key(visit.final_url))
-    if canonical := _canonical_of(visit):
-        question.targets.add(_loose_key(canonical))
-    facts = visit.facts
-    if facts is None or visit.redirects or visit.status is None or visit.status >= 400:
-        return
-    if facts.template_hash in templates or facts.says_missing:
-        question.add(
-            CauseCode.SOFT_404,
-            f"the page returns {visit.status}, but has the content of a page that does not exist",
+    async def judge_texts(self, questions: list[_Question]) -> None:
+        """Add a cause to the pages that respond as a made-up path does."""
+        neighbors = sorted(set().union(*self._neighbors.values()))
+        for visit in await self._request(neighbors):
+            self._pages[visit.url] = visit
+        soft_errors = self._find_errors().urls
+        for question in questions:
+            if question.url in soft_errors:
+                question.add(
+                    CauseCode.SOFT_404,
+                    "the page returns 200, but has the content of a page that does not exist",
+                )
+
+    def _find_errors(self) -> SoftErrors:
+        return find_soft_errors(self._probes, list(self._pages.values()))
+
+    async def _request(
+        self, urls: list[str], probes: Collection[str] = ()
+    ) -> list[PageVisit]:
+        trusted = {f"{origin_of(url)}/" for url in urls if self._trusted}
+        visits = visit_pages(
+            urls, self._fetcher, network=self._options, trusted=trusted, probes=probes
         )
+        async with aclosing(visits):
+            return [visit async for visit in visits]
 
 
 def _recall(questions: list[_Question], state: State) -> None:

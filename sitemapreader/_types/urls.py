@@ -338,6 +338,12 @@ def _parse_cached(url: str) -> URL | None:
     return None
 
 
+FIRST_FOLDER = re.compile(r"^[^/]*//[^/?]*/?(?:[^/?]+/)?")
+"""The origin and the first folder of a URL."""
+ERROR_PATH = re.compile(r"^/([a-z]{2}(-[a-z]{2})?/)?404(/|/index\.html?|\.html?)?$")
+"""The path of an error page, at the top or in the folder of a language."""
+
+
 def url_key(url: str) -> str:
     """Return the key of a URL, which is the same for all its spellings.
 

@@ -20,7 +20,13 @@ import duckdb
 
 from sitemapreader._event_loop import run_in_thread
 from sitemapreader._types.issues import IssueCode, excerpt
-from sitemapreader._types.urls import NORMAL_URL, parse_url, url_key
+from sitemapreader._types.urls import (
+    ERROR_PATH,
+    FIRST_FOLDER,
+    NORMAL_URL,
+    parse_url,
+    url_key,
+)
 from sitemapreader.audit.models import AuditInputError
 
 if TYPE_CHECKING:
@@ -213,6 +219,8 @@ class AuditDatabase:
         for name, pattern in (
             ("simple", SIMPLE_URL),
             ("keys", f"^(?:{NORMAL_URL.pattern})$"),
+            ("first_folder", FIRST_FOLDER.pattern),
+            ("error_path", ERROR_PATH.pattern),
         ):
             self.ask(_LOADING_QUERIES[f"define_{name}"].format(write_literal(pattern)))
         for name in ("define_key_of", "define_utc"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import aclosing, suppress
 from functools import partial
-from hashlib import blake2b
 from itertools import islice
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +25,8 @@ from sitemapreader.pages import (
     PageFacts,
     PageFolder,
     PageVisit,
+    find_soft_errors,
+    make_up_path,
     page_type_of,
     visit_pages,
 )
@@ -40,24 +41,24 @@ if TYPE_CHECKING:
 _PAGE_QUERIES = read_queries("pages")
 _DRAWING = read_queries("sample")
 _VISITS_AT_ONCE = 500
+_MARKING = (
+    "describe_pages",
+    "join_sample",
+    "add_crawled",
+    "join_listed",
+    "mark_gates",
+    "mark_languages",
+    "mark_refused",
+    "mark_network",
+)
+"""Queries up to the judgement of error pages, in their order."""
 _JUDGING = (
-    *("describe_pages", "join_sample", "add_crawled", "join_listed", "mark_gates"),
-    *(
-        "mark_languages",
-        "mark_refused",
-        "mark_network",
-        "borrow_probes",
-        "distrust_probes",
-        "find_soft_errors",
-    ),
-    *(
-        "find_faults",
-        "mark_hidden",
-        "find_indexed",
-        "add_alternates",
-        "find_fates",
-        "forget_alike",
-    ),
+    "find_faults",
+    "mark_hidden",
+    "find_indexed",
+    "add_alternates",
+    "find_fates",
+    "forget_alike",
 )
 TARGET_RULES = frozenset(
     {
@@ -172,6 +173,8 @@ class SiteVisits:
     """True if a rule judges pages that visited pages name, and that no sitemap lists."""
     _on_page: Callable[[PageVisit], object] | None = None
     missing: dict[Need, str] = attrs.field(init=False)
+    _probes: dict[str, PageVisit] = attrs.field(factory=dict, init=False)
+    """Folder -> the visit of a made-up path in it."""
 
     def __attrs_post_init__(self) -> None:
         self.missing = {
@@ -240,15 +243,11 @@ class SiteVisits:
             database.ask(
                 _PAGE_QUERIES["define_start"].format(write_literal(url_key(start)))
             )
-            done = {name: database.ask_column(_PAGE_QUERIES[name]) for name in _JUDGING}
-            if alike := sorted(done["distrust_probes"]):
-                others = ""
-                if alike[1:]:
-                    others = f" and {count_units(len(alike) - 1, 'more folders')}"
-                self.missing[Need.PROBES] = (
-                    f"every path in {alike[0]}{others} has the same text, because a browser "
-                    "renders these pages or all are errors"
-                )
+            for name in _MARKING:
+                database.ask(_PAGE_QUERIES[name])
+            self._mark_soft_errors()
+            for name in _JUDGING:
+                database.ask(_PAGE_QUERIES[name])
         for kind in met:
             tally = count_pages(database, kind)
             # What was not reached says nothing: any beginning of the visits is a sample.
@@ -267,6 +266,25 @@ class SiteVisits:
                         "`FetchOptions(respect_robots=False)`"
                     )
                 self._record(kind, why)
+
+    def _mark_soft_errors(self) -> None:
+        """Mark the pages that respond as a made-up path does."""
+        rows = self._database.ask(
+            _PAGE_QUERIES["list_texts"], has_probes=bool(self._probes)
+        )
+        found = find_soft_errors(self._probes, [_restore_visit(*row) for row in rows])
+        self._database.ask(
+            _PAGE_QUERIES["mark_soft_errors"], locs=sorted(found.urls) or [""]
+        )
+        if found.distrusted:
+            folder, *others = found.distrusted
+            more = ""
+            if others:
+                more = f" and {count_units(len(others), 'more folders')}"
+            self.missing[Need.PROBES] = (
+                f"every path in {folder}{more} has the same text, because a browser "
+                "renders these pages or all are errors"
+            )
 
     def _record(self, kind: str, why: str) -> None:
         """Record why pages of a kind cannot be judged; "" if they can."""
@@ -288,7 +306,7 @@ class SiteVisits:
         largest = database.ask_column(
             _PAGE_QUERIES["largest_folders"], limit=int(figures.page_probes)
         )
-        probes = {_make_up(folder): folder for folder in largest}
+        probes = {make_up_path(folder): folder for folder in largest}
         urls = [*probes, *database.ask_column(_PAGE_QUERIES["list_sample"])]
         begun = monotonic()
         request = partial(
@@ -307,7 +325,7 @@ class SiteVisits:
         async with aclosing(visits):
             async for visit in visits:
                 if folder := probes.get(visit.url):
-                    self._insert_probe(folder, visit)
+                    self._probes[folder] = visit
                     is_probed |= visit.not_judged is None
                 else:
                     visited.append(visit)
@@ -336,19 +354,6 @@ class SiteVisits:
         rows = [self._describe(each) | {"is_named": True} for each in visits]
         if rows:
             self._database.insert_dicts("page", rows)
-
-    def _insert_probe(self, folder: str, visit: PageVisit) -> None:
-        """Insert the response to a made-up path of a folder: its error page, with any status."""
-        facts = visit.facts
-        final_key = None
-        if visit.not_judged is not None or facts is None:
-            return
-        if visit.status == 200 and url_key(visit.final_url) != url_key(visit.url):
-            # the text is that of the real page behind the redirect
-            facts = PageFacts(visit.final_url)
-            final_key = url_key(visit.final_url)
-        row = (folder, visit.status, final_key, facts.template_hash, facts.says_missing)
-        self._database.insert_rows("probe", [row])
 
     def _insert(self, visits: Iterable[PageVisit]) -> None:
         """Insert visits, some at a time."""
@@ -533,7 +538,29 @@ def _describe_visit(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
         "text_hash": facts.text_hash,
         "template_hash": facts.template_hash,
         "says_missing": facts.says_missing,
+        "missing_words": " ".join(facts.missing_words) or None,
     }
+
+
+def _restore_visit(
+    loc: str,
+    final_url: str,
+    status: int,
+    file: str,
+    text_hash: str | None,
+    template_hash: str | None,
+    says_missing: bool | None,
+    missing_words: str | None,
+) -> PageVisit:
+    """Return a visit with the texts that its row has."""
+    facts = PageFacts(
+        final_url,
+        text_hash=text_hash,
+        template_hash=template_hash,
+        says_missing=bool(says_missing),
+        missing_words=frozenset((missing_words or "").split()),
+    )
+    return PageVisit(loc, final_url, status=status, facts=facts, file=file)
 
 
 def _list_alternates(visit: PageVisit) -> Iterator[tuple[str, str, str, int | None]]:
@@ -557,11 +584,4 @@ def _say_unbuilt(found: int, tried: int) -> str:
     return (
         f"the folder has files for {found} of {count_units(tried, 'URLs')}: "
         "this does not look like a site build"
-    )
-
-
-def _make_up(folder: str) -> str:
-    """Return a path that no site has; the same in each audit."""
-    return (
-        f"{folder}sitemapreader-{blake2b(folder.encode(), digest_size=6).hexdigest()}"
     )

@@ -2,13 +2,17 @@
 
 `facts` are read from bytes. `client` requests pages, as the robots.txt files in `robots` allow.
 `visit` asks servers for pages by it, and `folder` the files of a built site; both give a
-`PageVisit`.
+`PageVisit`. `soft_404` tells which of these pages are error pages.
 """
 
 from sitemapreader._types.errors import Redirect
 from sitemapreader.pages.facts import HTML_TYPES, PageFacts, page_type_of, read_page
 from sitemapreader.pages.folder import PageFolder
 from sitemapreader.pages.robots import RobotsCache
+from sitemapreader.pages.soft_404 import (
+    find_soft_errors,
+    make_up_path,
+)
 from sitemapreader.pages.visit import (
     NotJudged,
     PageVisit,
@@ -23,6 +27,8 @@ __all__ = [
     "PageVisit",
     "Redirect",
     "RobotsCache",
+    "find_soft_errors",
+    "make_up_path",
     "page_type_of",
     "read_page",
     "visit_pages",

@@ -78,6 +78,7 @@ class PageFacts:
             or is neither HTML nor text.
         template_hash: of the same without its own address: pages that say "no page /x" have one.
         says_missing: whether it says, in one of some languages, that there is no such page.
+        missing_words: the different words with which a short text says so, without its address.
         lines: of the elements that say so, from 1: of ("canonical", URL), ("refresh", URL),
             ("alternate de", URL) for each code, and of a crawler and its directive. A header has
             none.
@@ -93,6 +94,7 @@ class PageFacts:
     text_hash: str | None = None
     template_hash: str | None = None
     says_missing: bool = False
+    missing_words: frozenset[str] = frozenset()
     lines: Mapping[tuple[str, str], int] = MappingProxyType({})
 
     def find_noindex(
@@ -159,6 +161,10 @@ def read_page(
     nameless = _leave_out_name(words, url)
     if nameless != words:
         template_hash = hash_text(nameless)
+    says_missing = _MISSING.search(f"{head.title} {words[:_BEGINNING]}") is not None
+    missing_words: frozenset[str] = frozenset()
+    if says_missing and len(nameless) <= MAX_MISSING_CHARS:
+        missing_words = frozenset(_MISSING_WORD.findall(nameless.casefold()))
     return PageFacts(
         url,
         title=head.title or None,
@@ -169,7 +175,8 @@ def read_page(
         modified=_find_modified(head),
         text_hash=text_hash,
         template_hash=template_hash,
-        says_missing=_MISSING.search(f"{head.title} {words[:_BEGINNING]}") is not None,
+        says_missing=says_missing,
+        missing_words=missing_words,
         lines=lines,
     )
 
@@ -232,6 +239,9 @@ def _leave_out_name(text: str, url: str) -> str:
 
 _BEGINNING = 500
 """Characters in which a page says that it is none."""
+MAX_MISSING_CHARS = 10_000
+"""Length of an error page whose words are kept."""
+_MISSING_WORD = re.compile(r"\w+")
 _MISSING = re.compile(
     r"\b(?:404|(?:\w*(?:not|n\Wt)|no longer) (?:be |seem to |appear to )?(?:found|find|exist)"
     r"|no longer available|(?:is|was|been) (?:gone|removed|deleted)"

@@ -11,8 +11,10 @@ import attrs
 import pytest
 from aiohttp import web
 
+from sitemapreader.presence import CauseCode, why
 from tests.audit.page_audits import (
     FIGURES,
+    OPTIONS,
     WORDS,
     build,
     finding_of,
@@ -84,6 +86,75 @@ async def test_soft_errors_of_one_section() -> None:
         publish(server, *FINE, *shop, *gone)
         with await judge(server.base) as result:
             assert hits(result) == {"page-soft-404": [(path, "") for path in gone]}
+
+
+SORRY = (
+    "Sorry, this product is no longer available. Try our search or go back to the homepage and "
+    "enjoy shopping with us."
+)
+MENU = " ".join(f"entry{number}" for number in range(60))
+
+
+async def test_audit_old_urls_and_why_judge_error_pages_alike() -> None:
+    """A soft 404 may differ from the error page in title and a few words, and a page in no more.
+
+    Pages that are alike by their template, that write about errors, or that share a long menu with
+    the error page are real ones.
+    """
+    soft = {
+        f"shop/gone{n}": page("<h1>Not available</h1>", f"{SORRY} {MENU}")
+        for n in range(2)
+    }
+    real = {
+        "shop/boot": page(text=f"Boots, 40 pounds {MENU}"),
+        "shop/hat": page(text=f"Hats, 30 pounds {MENU}"),
+        "news/404": page(text=f"404 not found: how to mend a broken link. {WORDS}"),
+        "size/1": page(text="The size of number 1"),
+        "size/2": page(text="The size of number 2"),
+    }
+
+    def say_no(request: web.Request) -> Any:
+        _, section, name = request.path.split("/")
+        if section == "size":
+            return page(text=f"The size of {name}")
+        text = page("<h1>Not found</h1>", f"404 page. {SORRY} {MENU}")
+        return web.Response(status=404, text=text, content_type="text/html")
+
+    async with serve_pages(**soft, **real) as server:
+        server.default = say_no
+        publish(server, *soft, *real)
+        server.pages["/old/boot"] = answer(301, Location="/shop/boot")
+        server.pages["/old/sock"] = answer(301, Location="/shop/gone0")
+        old = [f"{server.base}old/{name}" for name in ("boot", "sock")]
+        codes = ["page-soft-404", "was-lost"]
+        with await judge(server.base, was=old, select=codes) as result:
+            found = hits(result)
+        urls = [server.base + path for path in [*soft, *real]]
+        explanations = await why(urls, options=OPTIONS)
+    assert [path for path, _ in found["page-soft-404"]] == [*soft]
+    assert [path for path, _ in found["was-lost"]] == ["old/sock"]
+    accused = [
+        each.url.removeprefix(server.base)
+        for each in explanations
+        if CauseCode.SOFT_404 in {cause.code for cause in each.causes}
+    ]
+    assert accused == [*soft]
+
+
+async def test_why_learns_from_other_pages_if_an_error_page_is_none() -> None:
+    """An error page without such words is known by the other pages that the sitemap lists."""
+    shell = page(text="Loading the application")
+    app = {f"app/{number}": shell for number in range(6)}
+    goods = {f"shop/{number}": page(text=f"{WORDS} {number}") for number in range(4)}
+    async with serve_pages(**app, **goods) as server:
+        server.default = lambda request: (
+            shell if "/app/" in request.path else page(text="Lost")
+        )
+        publish(server, *app, *goods, "shop/gone")
+        for path, is_soft in (("app/1", False), ("shop/1", False), ("shop/gone", True)):
+            [explanation] = await why(server.base + path, options=OPTIONS)
+            codes = {cause.code for cause in explanation.causes}
+            assert (CauseCode.SOFT_404 in codes) is is_soft
 
 
 async def test_a_site_that_answers_no_made_up_path() -> None:

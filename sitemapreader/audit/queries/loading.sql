@@ -11,6 +11,12 @@ CREATE TEMP MACRO other_key(loc) AS CASE
         AND NOT contains(loc, '/.') THEN NULL
     ELSE nullif(url_key(loc), loc) END
 
+-- define_first_folder:
+CREATE MACRO first_folder(key) AS regexp_extract(key, {})
+
+-- define_error_path:
+CREATE MACRO is_error_path(path) AS regexp_matches(path, {})
+
 -- define_key_of:
 CREATE TEMP MACRO key_of(loc) AS coalesce(other_key(loc), loc)
 

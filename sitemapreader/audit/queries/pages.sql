@@ -148,35 +148,16 @@ WHERE not_judged IS NULL AND file = ''
     HAVING 2 * count(*) FILTER (responds) < count(*) OR bool_or(error LIKE 'host-down%')
 )
 
--- borrow_probes: folders without a made-up path of their own have the error pages of their host
-INSERT INTO probe
-SELECT DISTINCT first_folder(p.key), q.status, NULL::VARCHAR, q.template_hash, q.says_missing
-FROM page p JOIN probe q ON host_of(q.folder) = host_of(p.key)
-WHERE q.status >= 400 AND first_folder(p.key) NOT IN (SELECT folder FROM probe)
-
--- distrust_probes: pages that are made in the browser are all alike, and do not say that there is none;
--- where three others have texts of their own, the server makes them. Of an error page by its status, half is
--- not enough, and one that is named as such says nothing.
-DELETE FROM probe WHERE template_hash IS NOT NULL AND NOT says_missing AND folder IN (
-    SELECT q.folder FROM page p
-    JOIN probe q ON q.folder = first_folder(CASE WHEN p.is_listed THEN p.key ELSE p.final_key END)
-    WHERE p.not_judged IS NULL AND p.status = 200
-      AND NOT (q.status >= 400 AND is_error_path(path_of(p.key)))
-    GROUP BY q.folder, q.status
-    HAVING 2 * count(*) FILTER (p.template_hash = q.template_hash) >= count(*) + (q.status >= 400)::INTEGER
-        AND count(DISTINCT p.text_hash) FILTER (p.template_hash <> q.template_hash) < 3
-) RETURNING folder
-
--- find_soft_errors: pages that are as one that does not exist
-UPDATE page SET is_soft_404 = is_error_path('/' || file)
-    OR is_error_path(path_of(key)) AND coalesce(says_missing, false) OR EXISTS (
-    SELECT 1 FROM probe WHERE probe.folder = first_folder(page.key) AND (
-        -- a start page that is shown for all that is not there is none of that
-        probe.template_hash = page.template_hash
-        AND NOT starts_with(probe.folder, regexp_replace(page.key, '/index\.html?$', '/'))
-        OR (probe.final_key = page.final_key AND page.final_key <> page.key)
-    )
+-- list_texts: pages that may respond as a made-up path does
+SELECT loc, final_url, status, file, text_hash, template_hash, says_missing, missing_words
+FROM page
+WHERE not_judged IS NULL AND status = 200 AND (
+    $has_probes AND (template_hash IS NOT NULL OR final_key <> key)
+    OR is_error_path('/' || file) OR is_error_path(path_of(key))
 )
+
+-- mark_soft_errors:
+UPDATE page SET is_soft_404 = loc IN (SELECT unnest($locs))
 
 -- find_faults: each page has the first that fits
 UPDATE page SET fault = CASE
@@ -214,7 +195,7 @@ UPDATE page SET fate = CASE
     WHEN status IN (404, 410) THEN 'was-lost'
     WHEN status >= 300 OR error <> '' THEN 'was-error'
     WHEN is_start(f.target) AND NOT is_start(page.key) AND NOT f.was_start THEN 'was-to-start'
-    WHEN is_soft_404 OR f.is_lost THEN 'was-lost'
+    WHEN is_soft_404 THEN 'was-lost'
     WHEN NOT f.is_listed AND f.is_old_host THEN 'was-alive'
     WHEN is_noindex THEN 'was-noindex'
     WHEN NOT f.is_listed THEN 'was-unlisted'
@@ -227,12 +208,6 @@ FROM (
                AS is_old_host,
            target IN (SELECT key FROM url)
            OR coalesce(canonical_key IN (SELECT key FROM url), false) AS is_listed,
-           -- it looks like a made-up path of the folder that it leads to
-           EXISTS (
-               SELECT 1 FROM probe
-               WHERE probe.folder = first_folder(page.final_key) AND probe.template_hash = page.template_hash
-                   AND NOT starts_with(probe.folder, regexp_replace(page.final_key, '/index\.html?$', '/'))
-           ) AS is_lost,
            -- the folder that all other old URLs are in
            key IN (
                SELECT min(key) FROM old GROUP BY host_of(key)

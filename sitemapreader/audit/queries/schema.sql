@@ -231,16 +231,11 @@ CREATE TABLE place (           -- what a rule hit in one document
 CREATE MACRO is_numbered_path(path) AS regexp_matches(lower(path),
     '/(pages?|index|seite|pagina|strona)[/_-]?[0-9]{1,4}(/|/index\.html?|\.html?)?$'
     || '|/(19|20)[0-9][0-9](/[0-9][0-9]?){0,2}(/|/index\.html?|\.html?)?$');
--- Error pages, at the top or in a language's folder.
-CREATE MACRO is_error_path(path) AS
-    regexp_matches(path, '^/([a-z]{2}(-[a-z]{2})?/)?404(/|/index\.html?|\.html?)?$');
 -- The name of a page, which hosts show with and without the suffix of its file.
 CREATE MACRO bare_page(key) AS regexp_replace(key, '(/|/index\.html?|\.html?)$', '');
 -- Lists of pages by date, word or author.
 CREATE MACRO is_archive_path(path) AS regexp_matches(lower(path),
     '/(archives?|tags?|categor(y|ies)|authors?)(/.*|-[^/]*|\.html?)?$');
-
-CREATE MACRO first_folder(key) AS regexp_extract(key, '^[^/]*//[^/?]*/?(?:[^/?]+/)?');
 
 CREATE TABLE page (            -- a row a visit
     loc VARCHAR, key VARCHAR,  -- of --pages
@@ -271,6 +266,7 @@ CREATE TABLE page (            -- a row a visit
     text_hash VARCHAR,         -- of its text; its version, "-", and the hash
     template_hash VARCHAR,     -- the same without its own address
     says_missing BOOLEAN,      -- in words
+    missing_words VARCHAR,     -- these, of a short text
     noindex_line UINTEGER, canonical_line UINTEGER,         -- of its source; NULL for headers
     refresh_line UINTEGER, alternate_line UINTEGER,
     url UBIGINT,               -- the number of its row
@@ -307,10 +303,6 @@ CREATE TABLE page_alternate (
 );
 CREATE TABLE earlier (         -- pages of --since-audit
     key VARCHAR, lastmod TIMESTAMP, text_hash VARCHAR
-);
-CREATE TABLE probe (           -- a made-up path, and its response
-    folder VARCHAR, status USMALLINT, final_key VARCHAR, template_hash VARCHAR,
-    says_missing BOOLEAN       -- in words
 );
 CREATE TABLE unnamed (         -- sitemaps of a built folder that nothing names
     url VARCHAR, pages UBIGINT -- that no other lists

@@ -3,8 +3,7 @@
 -- unit: old URLs
 -- needs: was
 -- detects: An old URL returns 404 or 410, directly or after redirects, has no file in a built
---   folder, or responds or redirects like a made-up path of its folder, or of the one that it leads
---   to.
+--   folder, or is or leads to a soft 404, as `page-soft-404` finds them.
 -- meaning: Visitors and links end there, and search engines forget the value of the page.
 -- advice: Redirect each URL to its successor, with 301 or 308.
 -- source: https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes
