@@ -26,12 +26,14 @@ from sitemapreader._types.issues import Issue, IssueCode, Severity, excerpt
 from sitemapreader._types.outcomes import (
     EXPECTED_SKIPS,
     FILTERED,
+    FINISHED_STATUSES,
     NOTHING_LOST,
     Role,
     Status,
     is_known,
     show_bytes,
 )
+from sitemapreader._types.urls import url_key
 from sitemapreader._walk.report import Report
 
 if TYPE_CHECKING:
@@ -277,6 +279,8 @@ class RunSummary:
     _answered: bool = False
     _found: bool = False
     _complete: bool = True
+    _waited: tuple[str, str | None] = ("", None)
+    """A document that missing URLs wait for; why it was not read, or `None`."""
     _left_out: Counter[str] = attrs.field(factory=Counter)
     _lost: Counter[tuple[str, str]] = attrs.field(factory=Counter)
     """Status and reason -> number of lost sources or documents; the next one names the first."""
@@ -297,6 +301,13 @@ class RunSummary:
         for left_out_reason, number in report.left_out.items():
             if left_out_reason in EXPECTED_SKIPS:
                 self._left_out[left_out_reason] += number
+        if report.waiting and not any(self._waited):
+            reasons = {
+                url_key(document.url): str(document.reason)
+                for document in documents
+                if document.status not in FINISHED_STATUSES
+            }
+            self._waited = (report.waits_for, reasons.get(report.waits_for))
         if not is_complete:
             self._add_losses(site, report, is_found=is_found)
         # above its limit a report counts skipped documents without listing them
@@ -422,7 +433,7 @@ class RunSummary:
                 urls += f" and {number - len(named_urls)} more"
             yield f"{status}: {number} {reason}: {urls}"
         if waiting := self.sums["waiting"]:
-            yield describe_waiting(waiting)
+            yield describe_waiting(waiting, *self._waited)
         if self.is_cut:
             yield "skipped the rest of the list: --max-time was reached"
         if self.repeated:
@@ -450,10 +461,28 @@ class RunSummary:
         return line
 
 
-def describe_waiting(number: int) -> str:
-    """Return a message about URLs that are missing, and not unlisted yet."""
+def describe_waiting(
+    number: int,
+    waits_for: str = "",
+    reason: str | None = None,
+) -> str:
+    """Return a message about URLs that are missing, and not unlisted yet.
+
+    Args:
+        number: how many there are.
+        waits_for: document that they wait for; "" for the search of the site.
+        reason: why it was not read, "" if that is not known; `None` if it was read.
+    """
     urls = inflect(number, "URLs")
-    return f"not unlisted yet: {number} {urls}, because a later walk must confirm it"
+    if reason is not None:
+        why = f"{waits_for} may list them, and was not read"
+        if reason:
+            why += f" ({reason})"
+    elif waits_for:
+        why = f"a later walk must read {waits_for} again"
+    else:
+        why = "a later walk must confirm it"
+    return f"not unlisted yet: {number} {urls}, because {why}"
 
 
 def _count_each(counts: Counter[Any]) -> str:

@@ -106,6 +106,7 @@ class Findings:
     Attributes:
         unlisted: how many became unlisted.
         waiting: how many may become so later.
+        waits_for: document that the one which is missing for longest waits for; "" for none.
         left: how many left a window.
         shrunk: documents that lost more than half: their URLs, how many URLs they lost, and kept.
         missed: number of a document -> how many URLs this walk missed in it.
@@ -113,6 +114,7 @@ class Findings:
 
     unlisted: int
     waiting: int
+    waits_for: str
     left: int
     shrunk: tuple[tuple[str, int, int], ...]
     missed: Mapping[int, int]

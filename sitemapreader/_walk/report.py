@@ -92,6 +92,7 @@ class Report:
             `changes`. `Walk.unlisted` gives them.
         waiting: how many URLs may become so: they wait for a second day, or for a document that
             cannot be read; `None` as above.
+        waits_for: the document that the one which is missing for longest waits for; "" for none.
         left: how many URLs have left a window, as old items leave a feed: they are not unlisted;
             `None` as above.
         gone: how many pages of missing URLs were found to be gone; `None` until pages were asked.
@@ -113,6 +114,7 @@ class Report:
         self.sampled_from: int | None = None
         self.unlisted: int | None = None
         self.waiting: int | None = None
+        self.waits_for = ""
         self.left: int | None = None
         self.gone: int | None = None
         self.returned: int | None = None

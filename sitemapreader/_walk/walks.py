@@ -297,6 +297,7 @@ class Walk(TaskStream[Batch]):
         if (found := await memory.finish(runner.ending.describe())) is not None:
             report.unlisted = found.unlisted
             report.waiting = found.waiting
+            report.waits_for = found.waits_for
             report.left = found.left
             for url, lost, kept in found.shrunk:
                 said = f"{kept} {inflect(kept, 'URLs')} listed, {lost} missing"

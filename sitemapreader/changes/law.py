@@ -332,15 +332,19 @@ def find_waited(
 
     `stamp` and `days` are of the last walk over the site.
     """
-    sql = (
-        f"SELECT url FROM document WHERE site = :site AND {_PROVES} < :since * 1e9"
-        " ORDER BY missing_stamp IS NULL, confirmed_stamp LIMIT 1"
-    )
     patient = find_patient(stamp, read_days(days))
     values = {"site": site, "since": since, "patient": patient}
     look = "SELECT confirmed_stamp FROM site WHERE id = ?"
     (values["naming_confirmed"],) = db.execute(look, (site,)).fetchone()
     values["naming_confirmed"] = _find_oldest(db, _NAMING_PROVEN, values)
+    return _name_waited(db, values)
+
+
+def _name_waited(db: sqlite3.Connection, values: Mapping[str, Any]) -> str:
+    sql = (
+        f"SELECT url FROM document WHERE site = :site AND {_PROVES} < :since * 1e9"
+        " ORDER BY missing_stamp IS NULL, confirmed_stamp LIMIT 1"
+    )
     found = db.execute(sql, values).fetchone()
     return found[0] if found else ""
 
@@ -477,7 +481,9 @@ def reconcile(
             _execute(db, "forget.sql", values)
         return None
     if not has_missing:
-        return Findings(unlisted=0, waiting=0, left=0, shrunk=(), missed={})
+        return Findings(
+            unlisted=0, waiting=0, waits_for="", left=0, shrunk=(), missed={}
+        )
     values["naming_confirmed"] = _find_oldest(db, _NAMING_PROVEN, values)
     values["all_confirmed"] = _find_oldest(db, _PROVES, values)
     missed, shrunk = _find_missed(db, values)
@@ -492,7 +498,11 @@ def reconcile(
         "  (SELECT 1 FROM url WHERE site = :site AND key = lost.key AND lost_stamp IS NULL)",
         values,
     ).fetchone()
-    return Findings(unlisted, waiting, left, shrunk, missed)
+    waits_for = ""
+    if waiting:
+        oldest = find_losses(db, run.site)[0]
+        waits_for = _name_waited(db, {**values, "since": oldest / 1e9})
+    return Findings(unlisted, waiting, waits_for, left, shrunk, missed)
 
 
 def _has_missing(db: sqlite3.Connection, values: Mapping[str, Any]) -> bool:

@@ -80,6 +80,33 @@ def test_changes_and_what_is_unlisted(site: Path) -> None:
     assert "0 unlisted, 1 waiting" in run(site, "state", "site.db").lines[1]
 
 
+OTHER = "https://other.example/b.xml"
+
+
+@pytest.mark.parametrize(
+    ("children", "waits_for"),
+    [
+        ([], "a later walk must read https://example.org/a.xml again"),
+        ([OTHER], f"{OTHER} may list them, and was not read"),
+    ],
+)
+def test_what_missing_urls_wait_for(
+    site: Path, children: list[str], waits_for: str
+) -> None:
+    """The summary and `state` name the document, and why it was not read."""
+    (site / "sitemap.xml").write_bytes(index("https://example.org/a.xml", *children))
+    words = ["site", "--state", "site.db", "--changes"]
+    if children:
+        words += ["--confirm-after", "0"]
+    for names in ("12", "2", "2"):
+        publish(site, *names)
+        ran = run(site, *words)
+    expected = f"not unlisted yet: 1 URL, because {waits_for}"
+    assert expected in ran.said
+    assert (f"{expected} (cross-host-child)" in ran.said) is bool(children)
+    assert expected in run(site, "state", "site.db", "--unlisted").said
+
+
 def test_what_is_unlisted_is_counted(site: Path) -> None:
     """The summary says which of the URLs are unlisted; `state` how many it knows, and why."""
     words = [

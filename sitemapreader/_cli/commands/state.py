@@ -13,6 +13,7 @@ from sitemapreader._cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader._columns.json import to_json
 from sitemapreader._types.counts import count_units, inflect
 from sitemapreader._types.issues import excerpt
+from sitemapreader._types.outcomes import FINISHED_STATUSES
 from sitemapreader._walk.memory import explain_no_status
 from sitemapreader.changes import DocumentState, SiteState, State
 from sitemapreader.changes.rows import as_moment
@@ -96,9 +97,17 @@ def print_waiting(state: State, console: Console) -> int:
     """Name the sites with unconfirmed removals or unproven pages; return the exit code."""
     code = ALL_READ
     unproven: dict[str, Counter[str]] = defaultdict(Counter)
+    waited: dict[str, str] = {}
     for row in chain(state.unlisted(), state.waiting()):
+        if row.waits_for and row.waits_for != row.site:
+            waited.setdefault(row.site, row.waits_for)
         if row.no_status:
             unproven[row.site][row.no_status] += 1
+    unread = {
+        (document.site, document.url): document.reason
+        for document in state.documents()
+        if waited and document.status not in FINISHED_STATUSES
+    }
     for site in state.sites():
         name = excerpt(site.name, _MAX_NAME)
         if site.unlisted is None:
@@ -109,7 +118,10 @@ def print_waiting(state: State, console: Console) -> int:
                 why = "was interrupted"
             console.print_line(f"{name}: the last run {why}")
         elif site.waiting:
-            console.print_line(f"{name}: {describe_waiting(site.waiting)}")
+            waits_for = waited.get(site.name, "")
+            reason = unread.get((site.name, waits_for))
+            waiting = describe_waiting(site.waiting, waits_for, reason)
+            console.print_line(f"{name}: {waiting}")
         for reason, number in sorted(unproven[site.name].items()):
             console.print_line(
                 f"{name}: no status of {count_units(number, 'missing URLs')} ({reason}): "
