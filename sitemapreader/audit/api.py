@@ -194,6 +194,7 @@ class AuditRun:
         facts = Facts(
             **head,
             complete=self._report.complete,
+            answered=any(each.is_answered for each in self._report.documents),
             **gather_facts(database, self._values),
             files=files,
             base_url=folder.base_url if isinstance(folder, FolderFetcher) else "",

@@ -313,6 +313,7 @@ class Facts:
         known_urls: number of URLs in the list of known ones; `None` without one.
         seconds: that the audit took.
         complete: whether everything was read.
+        answered: whether anything was read, or reported absent by a server.
         urls: in the sitemaps.
         distinct: of these that are different.
         dated: of these with a lastmod.
@@ -346,6 +347,7 @@ class Facts:
     known_urls: int | None = None
     seconds: float = 0.0
     complete: bool = True
+    answered: bool = True
     urls: int = 0
     distinct: int = 0
     dated: int = 0

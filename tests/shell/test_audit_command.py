@@ -6,8 +6,10 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree.ElementTree import fromstring
 
 import pytest
+from aiohttp import web
 
 from tests.support.auditing import HOST, page, urlset
 from tests.support.commands import run, serving
@@ -168,19 +170,69 @@ def test_a_report_and_a_baseline_are_told_apart(folder: Path, tmp_path: Path) ->
     )
 
 
+async def refuse(_: web.Request) -> web.Response:
+    """Demand a password."""
+    return web.Response(status=401)
+
+
+def read_outcome(report: Path) -> tuple[int, bool, int]:
+    """Return the errors of a report in JUnit; success and exit code of the SARIF beside it."""
+    suites = fromstring((report / "j.xml").read_bytes())  # noqa: S314 (ours)
+    errors = sum(int(suite.get("errors", 0)) for suite in suites)
+    log = json.loads((report / "a.sarif").read_text())
+    (invocation,) = log["runs"][0]["invocations"]
+    return errors, invocation["executionSuccessful"], invocation["exitCode"]
+
+
+@pytest.mark.parametrize("what", ["whole", "found", "cut", "refused", "empty"])
+def test_every_report_says_why_the_exit_code_is_not_0(
+    what: str, folder: Path, tmp_path: Path
+) -> None:
+    """What could not be read is an error for a build server, and named in the last line."""
+    words = ["audit", str(folder), "--select", "url-*", "--fail-on", "warning"]
+    code, said = {
+        "whole": (0, "everything was read, and there are no errors or warnings"),
+        "found": (5, "errors or warnings: url-session-id, url-fragment"),
+        "cut": (3, f"not read: {HOST}/s.xml ("),
+        "refused": (4, "nothing could be fetched; not read: http"),
+        "empty": (1, "no URL was found"),
+    }[what]
+    if what != "found":
+        (folder / "s.xml").write_bytes(urlset(page("/c")))
+    if what == "cut":
+        (folder / "s.xml").write_bytes(urlset(page("/c"))[:-20] + b"<url><loc>")
+    if what == "empty":
+        (folder / "s.xml").write_bytes(urlset(""))
+    files = ("-o", "-", "-o", "j.xml", "-o", "a.sarif", "-o", "r.md")
+    if what == "refused":
+        with serving(refuse) as (words[1],):
+            done = run(*words, *files, cwd=str(tmp_path))
+    else:
+        done = run(*words, *files, cwd=str(tmp_path))
+    assert done.returncode == code
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith(f"exit code {code}: {said}")
+    is_whole = code in (0, 5)
+    assert read_outcome(tmp_path) == (int(not is_whole), is_whole, code)
+    assert ("The audit is not whole" in (tmp_path / "r.md").read_text()) is not is_whole
+    if what == "found":  # a log without a report has the line as well
+        for form in ("json", "junit"):
+            assert last in run(*words, "--format", form).stderr
+
+
 def test_what_was_not_run_takes_one_line(folder: Path) -> None:
     """A build that is well says in one line what was not run, in the words of the shell."""
     (folder / "s.xml").write_bytes(urlset(page("/c")))
     done = run("audit", str(folder))
     assert done.returncode == 0
-    *_, last = done.stdout.splitlines()
+    *_, last, _ = done.stdout.splitlines()
     assert last.startswith("no findings; ")
     assert "because sitemaps were read from files: pass the URL of the site; " in last
     assert (
         "because the folder has files for 0 of 1 URL: this does not look like" in last
     )
     assert " because there are no old URLs: pass the old sitemap with --was; " in last
-    assert len(done.stdout.splitlines()) == 4
+    assert len(done.stdout.splitlines()) == 5
 
 
 def test_a_folder_without_sitemaps_has_one_finding(tmp_path: Path) -> None:
@@ -198,10 +250,11 @@ def test_a_folder_without_sitemaps_has_one_finding(tmp_path: Path) -> None:
         f"    1 place. {advice}",
         "    - .",
         "",
-        done.stdout.splitlines()[-1],
+        done.stdout.splitlines()[-2],
+        "exit code 5: errors: no-sitemap; not everything was read",
     ]
-    assert done.stdout.splitlines()[-1].startswith("1 error; 0 rules passed, ")
-    assert done.stdout.splitlines()[-1].endswith(" not run")
+    assert done.stdout.splitlines()[-2].startswith("1 error; 0 rules passed, ")
+    assert done.stdout.splitlines()[-2].endswith(" not run")
 
 
 DOCS = "https://docs.example"
@@ -252,7 +305,7 @@ def test_no_rule_has_passed_where_no_url_was_read(tmp_path: Path) -> None:
     )
     assert f"the folder fits {other}/" in done.stdout
     assert "the same fault: A child sitemap is on another site" in done.stdout
-    assert "; 0 rules passed, " in done.stdout.splitlines()[-1]
+    assert "; 0 rules passed, " in done.stdout.splitlines()[-2]
 
 
 @pytest.mark.skipif(

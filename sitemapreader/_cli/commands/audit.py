@@ -21,7 +21,6 @@ from sitemapreader._cli.parser import (
     FOUND,
     NO_URL,
     NOTHING_FETCHED,
-    PARTIAL,
     UsageError,
     name_options,
 )
@@ -50,10 +49,10 @@ from sitemapreader.audit.models import AuditInputError, AuditOptions, RuleSettin
 from sitemapreader.audit.report import (
     find_audit_format,
     find_hits_suffix,
-    is_failure,
     is_grave,
     is_page_file,
 )
+from sitemapreader.audit.report.outcome import find_outcome
 from sitemapreader.audit.rules import (
     explain_rule,
     format_rules,
@@ -253,8 +252,11 @@ class _AuditCommand:
                 text = result.format(arguments.format or "text", **form)
                 async with opened(self.lines):
                     await write_to(self.lines, partial(self.lines.write_text, text))
-            else:  # nothing else tells why the exit code is 5
-                self.console.print_line(result.format("text", **form).splitlines()[-1])
+            if not self._is_printed or arguments.format not in (None, "text"):
+                # nothing else tells a person why the exit code is 5
+                *_, end = result.format("text", **form).rpartition("\n\n")
+                for line in end.splitlines():
+                    self.console.print_line(line)
             writers: dict[str | None, Callable[[str], object]] = {
                 arguments.write_baseline: partial(self._write_baseline, result),
                 arguments.hits: result.write_hits,
@@ -265,7 +267,7 @@ class _AuditCommand:
                 self._write_file(path, write) for path, write in writers.items() if path
             ]
             if all(written):
-                return self._find_exit_code(result)
+                return find_outcome(result.findings, result.facts, self._fail_on).code
             return NO_URL
 
     async def _judge(self) -> Audit:
@@ -332,24 +334,6 @@ class _AuditCommand:
             )
             return False
         return True
-
-    def _find_exit_code(self, result: Audit) -> int:
-        if not any(document.is_answered for document in result.report.documents):
-            return NOTHING_FETCHED
-        if self._fail_on:
-            least = self._fail_on.name.lower()
-        else:
-            least = None
-        if any(is_failure(each, least) for each in result.findings):
-            return FOUND
-        if not result.facts.urls:
-            return NO_URL
-        is_broken = any(each.is_error for each in result.facts.not_run)
-        tallies = (result.facts.pages, result.facts.old_pages)
-        is_judged = all(each.judged or not each.listed for each in tallies if each)
-        if result.facts.complete and is_judged and not is_broken:
-            return ALL_READ
-        return PARTIAL
 
     def _count_page(self, _: PageVisit) -> None:
         self._summary.pages += 1

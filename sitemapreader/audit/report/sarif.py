@@ -21,6 +21,7 @@ from sitemapreader.audit.values import Place
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sitemapreader.audit.report.outcome import Outcome
     from sitemapreader.audit.values import AuditReport, Facts, Finding, Hit, Rule
 
 MAX_RESULTS = 5_000
@@ -28,7 +29,7 @@ MAX_RESULTS = 5_000
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
-def format_sarif(audit: AuditReport) -> str:
+def format_sarif(audit: AuditReport, outcome: Outcome) -> str:
     """Return one run, with results for each rule and sitemap, the gravest first.
 
     Each page, and each hit in a file of a built folder, has a result of its own. Beside a baseline,
@@ -46,9 +47,11 @@ def format_sarif(audit: AuditReport) -> str:
     ]
     begun = datetime.fromisoformat(facts.begun).astimezone(UTC)
     invocation = {
-        "executionSuccessful": not any(each.is_error for each in facts.not_run),
+        "executionSuccessful": outcome.is_whole,
+        "exitCode": outcome.code,
+        "exitCodeDescription": outcome.reason,
         "startTimeUtc": begun.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "toolExecutionNotifications": list(_notify(facts, len(results))),
+        "toolExecutionNotifications": list(_notify(facts, outcome, len(results))),
     }
     driver = {
         "name": "sitemapreader",
@@ -193,8 +196,10 @@ def _locate(
     return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
 
 
-def _notify(facts: Facts, results: int) -> Iterator[dict[str, Any]]:
+def _notify(facts: Facts, outcome: Outcome, results: int) -> Iterator[dict[str, Any]]:
     """Yield a notification for each rule that was not run and each omission."""
+    if not outcome.is_whole:
+        yield {"level": "error", "message": {"text": _quote_uri(outcome.reason)}}
     if results > MAX_RESULTS:
         text = f"{results - MAX_RESULTS} of {results} results are left out"
         yield {"level": "warning", "message": {"text": text}}

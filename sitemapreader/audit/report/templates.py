@@ -21,6 +21,7 @@ from sitemapreader._types.issues import Severity, excerpt
 from sitemapreader._types.urls import host_of
 from sitemapreader.audit import report as words
 from sitemapreader.audit.models import AuditInputError
+from sitemapreader.audit.report.outcome import find_outcome
 from sitemapreader.audit.report.sarif import format_sarif
 from sitemapreader.audit.values import Month
 
@@ -67,17 +68,19 @@ def format_audit(
     if name == "json":
         # ASCII: it may be shown in a terminal
         return json.dumps(audit.make_json(), indent=2) + "\n"
-    if name == "sarif":
-        return format_sarif(audit)
     findings = audit.findings
     facts = audit.facts
     least = None if fail_on is None else fail_on.name.lower()
+    outcome = find_outcome(findings, facts, fail_on)
+    if name == "sarif":
+        return format_sarif(audit, outcome)
     text = (
         _load_environment()
         .get_template(_TEMPLATES[name])
         .render(
             findings=findings,
             facts=facts,
+            outcome=outcome,
             source=words.show_source(facts),
             title=" ".join(title.split()),
             fails=[

@@ -1,0 +1,124 @@
+"""The outcome of an audit: its exit code, and the reason in one line."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader._types.counts import count_units
+from sitemapreader._types.issues import Severity, show_url
+from sitemapreader.audit.report import GRADES, is_failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sitemapreader.audit.values import DocumentFacts, Facts, Finding
+
+_MOST_NAMED = 5
+"""Names in a list that one line has."""
+
+
+class ExitCode(IntEnum):
+    """The exit code of an audit: see docs/exit-codes.md."""
+
+    PASSED = 0
+    EMPTY = 1
+    PARTIAL = 3
+    UNREAD = 4
+    FAILED = 5
+
+
+@attrs.frozen
+class Outcome:
+    """The outcome of an audit.
+
+    Attributes:
+        code: that the command exits with.
+        reason: for it, and what was not read.
+    """
+
+    code: ExitCode
+    reason: str
+
+    @property
+    def is_whole(self) -> bool:
+        """True if everything was judged that should be; findings may have failed."""
+        return self.code in (ExitCode.PASSED, ExitCode.FAILED)
+
+    def __str__(self) -> str:
+        """Return the line that ends a log."""
+        return f"exit code {self.code:d}: {self.reason}"
+
+
+def find_outcome(
+    findings: Iterable[Finding], facts: Facts, fail_on: Severity | None
+) -> Outcome:
+    """Return the outcome, where findings of the severity `fail_on` and above fail."""
+    least = None if fail_on is None else fail_on.name.lower()
+    lost = list(_list_losses(facts))
+    if not facts.answered:
+        return Outcome(ExitCode.UNREAD, "; ".join(["nothing could be fetched", *lost]))
+    failed = [each.rule.code for each in findings if is_failure(each, least)]
+    which = _name_failures(facts, least)
+    if failed:
+        reason = f"{which}: {_name_some(failed)}"
+        return Outcome(ExitCode.FAILED, "; ".join([reason, *lost]))
+    if not facts.urls:
+        return Outcome(ExitCode.EMPTY, "; ".join(["no URL was found", *lost]))
+    if lost:
+        return Outcome(ExitCode.PARTIAL, "; ".join(lost))
+    return Outcome(ExitCode.PASSED, f"everything was read, and there are no {which}")
+
+
+def _name_failures(facts: Facts, least: str | None) -> str:
+    """Return the noun of the findings that fail."""
+    if least is None:
+        return "findings that fail"
+    grades = list(GRADES)
+    counted = grades[: grades.index(least) + 1]
+    names = " or ".join(f"{GRADES[each]}s" for each in counted)
+    if facts.baseline is None:
+        return names
+    return f"{names} with new hits"
+
+
+def _list_losses(facts: Facts) -> Iterator[str]:
+    """Yield what was not read, not judged and not run."""
+    unread = [each for each in facts.documents if _is_unread(each)]
+    if not (facts.complete and facts.answered):
+        named = [f"{show_url(each.url)} ({_show_reason(each)})" for each in unread]
+        if named:
+            yield f"not read: {_name_some(named)}"
+        else:
+            yield "not everything was read"
+    for unit, tally in (("pages", facts.pages), ("old URLs", facts.old_pages)):
+        if tally is not None and tally.listed and not tally.judged:
+            reasons = ", ".join(f"{why} {n}" for why, n in tally.not_judged.items())
+            yield f"none of {count_units(tally.listed, unit)} could be judged ({reasons})"
+    if broken := [each.rule.code for each in facts.not_run if each.is_error]:
+        yield f"broken rules: {_name_some(broken)}"
+
+
+def _is_unread(document: DocumentFacts) -> bool:
+    """Return whether a document was not read to its end, though something names it."""
+    if document.role == "page" and document.http_status in (404, 410):
+        return False
+    if document.status == "skipped":
+        return bool(document.parent) or document.http_status not in (None, 404, 410)
+    return document.status in ("partial", "failed")
+
+
+def _show_reason(document: DocumentFacts) -> str:
+    if (document.http_status or 0) >= 400:
+        return f"{document.reason} {document.http_status}".strip()
+    return document.reason or document.status
+
+
+def _name_some(names: Sequence[str]) -> str:
+    """Return the first of some names, and how many more there are."""
+    shown = ", ".join(names[:_MOST_NAMED])
+    if len(names) <= _MOST_NAMED:
+        return shown
+    return f"{shown} and {len(names) - _MOST_NAMED:,} more"
