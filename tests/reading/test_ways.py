@@ -193,10 +193,10 @@ from unittest import mock
 from sitemapreader._read import SitemapReader
 from sitemapreader._read.xml import patterns
 
-find = patterns._find_columns
+find = patterns._find_texts
 for count in (2, 3_000):
     records = "".join(f"<url><loc>https://a.b/{number}</loc></url>" for number in range(count))
-    with mock.patch.object(patterns, "_find_columns", side_effect=find) as tried:
+    with mock.patch.object(patterns, "_find_texts", side_effect=find) as tried:
         reader = SitemapReader("https://a.b/sitemap.xml")
         events = reader.feed(f"<urlset>{records}</urlset>".encode()) + reader.close()
     print(len(events) - 1, tried.called)

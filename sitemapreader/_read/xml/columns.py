@@ -32,7 +32,7 @@ from sitemapreader._types.urls import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from sitemapreader._read.stats import ReadStats
     from sitemapreader._types.models import Image
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from sitemapreader._types.rows import Events
 
     Column: TypeAlias = Sequence[Any]
+    ValuesAndTexts: TypeAlias = tuple[Column | None, Column | None]
+    """The values of one field, and its texts as written; `None` if no record has it."""
     Repairs: TypeAlias = dict[int, set[IssueCode]]
     """Place of a record in a batch -> what was repaired in it."""
     Odd = TypeVar("Odd")
@@ -61,7 +63,7 @@ def are_low(limits: Limits) -> bool:
 
 
 @attrs.define
-class Columns:
+class RecordTexts:
     """The records of a batch by columns, which hold the texts of each field.
 
     Attributes:
@@ -87,6 +89,12 @@ class Columns:
     _counted: list[tuple[IssueCode, set[int]]] = attrs.field(factory=list)
     """Issues that are not shown, and the places of their records."""
 
+    @property
+    def _columns(self) -> Iterator[list[str]]:
+        """All texts that were found, by columns; an absent field has none."""
+        columns = [*self.fields, *self.runs.values(), self.extras]
+        return filter(None, columns)
+
     # -- faults
 
     def blame(self, marks: Iterable[object]) -> None:
@@ -107,7 +115,9 @@ class Columns:
                 self.note(code, [place])
 
     def check_element_runs(
-        self, runs: Sequence[str], are_clean: Callable[[list[str]], bool]
+        self,
+        runs: Sequence[str],
+        are_clean: Callable[[list[str]], bool],
     ) -> None:
         """Mark the records with a run of elements that needs an Issue as odd."""
         filled = list(filter(None, runs))
@@ -118,7 +128,7 @@ class Columns:
 
     def blank_odd(self) -> None:
         """Remove the texts of odd records, which may be no XML."""
-        for column in filter(None, [*self.fields, *self.runs.values(), self.extras]):
+        for column in self._columns:
             for place in self.odd:
                 column[place] = ""
 
@@ -137,8 +147,9 @@ class Columns:
         repairs: defaultdict[int, set[IssueCode]] = defaultdict(set)
         for column in self.fields:
             for place in find_odd_references(column):
-                column[place] = mend_references(column[place], repairs[place])
-        for column in [*self.fields, *self.runs.values(), self.extras]:
+                codes = repairs[place]
+                column[place] = mend_references(column[place], codes)
+        for column in self._columns:
             self.odd.update(find_odd_references(column))
         self.note_repairs(repairs)
         self.blank_odd()
@@ -148,32 +159,39 @@ class Columns:
     def make_entries(self, format_: Format) -> Events:
         """Make the entry of each record; the ones of odd records mean nothing."""
         loc, lastmod, changefreq, priority = self.fields
-        locs = self._check_locs(list(map(str.strip, loc)))
-        lastmods = list(map(str.strip, lastmod))
-        moments = self._parse_dates(lastmods)
-        written: Column | None = None
-        if moments:
-            written = lastmods
-            if not all(lastmods):
-                written = [text or None for text in lastmods]
+        locs = self._check_locs(loc)
+        moments, lastmod_texts = self._parse_dates(lastmod)
         sitemaps = [self.stats.sitemap] * self.size
         if format_ is Format.INDEX:
             none = repeat(None)
-            vias = repeat(Via.INDEX)
-            return list(
-                map(
-                    SitemapEntry, locs, moments or none, vias, sitemaps, written or none
-                )
+            columns = (
+                locs,
+                moments or none,
+                repeat(Via.INDEX),
+                sitemaps,
+                lastmod_texts or none,
             )
-        changefreqs = self._parse_repeated(
-            changefreq, parse_changefreq, IssueCode.CHANGEFREQ
+            return list(map(SitemapEntry, *columns))
+        changefreqs, changefreq_texts = self._parse_repeated(
+            changefreq,
+            parse_changefreq,
+            IssueCode.CHANGEFREQ,
         )
-        priorities = self._parse_repeated(priority, parse_priority, IssueCode.PRIORITY)
+        priorities, priority_texts = self._parse_repeated(
+            priority,
+            parse_priority,
+            IssueCode.PRIORITY,
+        )
         entries = EntryColumns(
-            locs, sitemaps, moments, changefreqs[0], priorities[0], written
+            locs,
+            sitemaps,
+            moments,
+            changefreqs,
+            priorities,
+            lastmod_texts,
         )
-        entries.changefreq_text = changefreqs[1]
-        entries.priority_text = priorities[1]
+        entries.changefreq_text = changefreq_texts
+        entries.priority_text = priority_texts
         if any(self.titles):
             entries.title = [text.strip() or None for text in self.titles]
         if not self.images:
@@ -183,11 +201,12 @@ class Columns:
             given[place].images = images
         return given
 
-    def _check_locs(self, locs: list[str]) -> list[str]:
+    def _check_locs(self, texts: list[str]) -> list[str]:
         """Check all URLs; return them, as they are after a closer look."""
-        if not locs:
+        if not texts:
             self.odd.update(range(self.size))
             return [""] * self.size
+        locs = list(map(str.strip, texts))
         if all(locs) and are_clean_urls(locs):
             return locs
         for place, loc in enumerate(locs):
@@ -196,51 +215,56 @@ class Columns:
             if "<" in loc or not has_web_scheme(trim(loc)):
                 self.odd.add(place)
                 continue
-            locs[place], codes = read_loc(loc, "")
-            if not locs[place]:
+            read, codes = read_loc(loc, "")
+            locs[place] = read
+            if not read:
                 self.odd.add(place)
             for code in codes:
                 self.note(code, [place])
         return locs
 
-    def _parse_dates(self, texts: list[str]) -> Column | None:
+    def _parse_dates(self, column: list[str]) -> ValuesAndTexts:
+        """Parse a column of dates."""
+        texts = list(map(str.strip, column))
         if not any(texts):
-            return None
+            return None, None
         values = parse_column(texts)
-        if not all(values):
-            unread = [
-                value is None and bool(text)
-                for value, text in zip(values, texts, strict=True)
-            ]
-            self.note(IssueCode.LASTMOD, compress(count(), unread))
-        return values
+        if all(values):
+            return values, texts
+        pairs = zip(values, texts, strict=True)
+        unread = [value is None and bool(text) for value, text in pairs]
+        self.note(IssueCode.LASTMOD, compress(count(), unread))
+        return values, [text or None for text in texts]
 
     def _parse_repeated(
         self,
         column: list[str],
         parse: Callable[[str], Any],
         code: IssueCode,
-    ) -> tuple[Column | None, Column | None]:
-        """Parse a column of few different texts, each once; return values and texts.
+    ) -> ValuesAndTexts:
+        """Parse a column of few different texts, each once.
 
         The same text is one object, so that it takes no memory.
         """
-        texts = {raw: text for raw in set(column) if (text := raw.strip())}
+        texts = {raw: raw.strip() for raw in set(column) if raw.strip()}
         values = {raw: parse(text) for raw, text in texts.items()}
         if not values:
             return None, None
         parsed = list(map(values.get, column))
         if values == texts:
             return parsed, parsed
-        if None in values.values():
-            unread = {raw for raw, value in values.items() if value is None}
-            self.note(code, compress(count(), map(unread.__contains__, column)))
+        unread = {raw for raw, value in values.items() if value is None}
+        if unread:
+            marks = map(unread.__contains__, column)
+            self.note(code, compress(count(), marks))
         return parsed, list(map(texts.get, column))
 
     # -- stretches
 
     def cut(
-        self, entries: Events, take_odd: Callable[[slice], Odd]
+        self,
+        entries: Events,
+        take_odd: Callable[[slice], Odd],
     ) -> list[Stretch[Odd]]:
         """Cut the batch into stretches; count the Issues that are not shown.
 
@@ -254,12 +278,14 @@ class Columns:
         stretches: list[Stretch[Odd]] = []
         start = 0
         for first in sorted(self.odd):
-            if first >= start:
-                end = first
-                while end in self.odd:
-                    end += 1
-                stretches.append((given[start:first], take_odd(slice(first, end))))
-                start = end
+            if first < start:
+                continue
+            end = first
+            while end in self.odd:
+                end += 1
+            odd = take_odd(slice(first, end))
+            stretches.append((given[start:first], odd))
+            start = end
         if start < self.size:
             stretches.append((given[start:], None))
         return stretches

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sitemapreader._read.entries import group_fields
 from sitemapreader._read.media import find_single_image
 from sitemapreader._read.vocabulary import FEED_DATES, MEDIA
-from sitemapreader._read.xml.columns import Columns
+from sitemapreader._read.xml.columns import RecordTexts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ _OTHER_RELATIONS = frozenset({"self", "edit", "replies", "related", "via"})
 
 def collect_feed_texts(
     stats: ReadStats, elements: list[Element], names: Names
-) -> Columns:
+) -> RecordTexts:
     """Find URL, date and title of a feed's records; one with anything less common is odd."""
     record = names[elements[0].tag].tag
     find_link = _find_single_alternate if record == "entry" else _find_single_text
@@ -51,7 +51,7 @@ def collect_feed_texts(
         lastmods.append(lastmod or "")
         titles.append(title or "")
     columns = [locs, lastmods, list[str](), list[str]()]
-    return Columns(stats, len(elements), columns, odd, titles=titles, images=images)
+    return RecordTexts(stats, len(elements), columns, odd, titles=titles, images=images)
 
 
 def _find_only_images(names: Names, parts: list[Element]) -> tuple[Image, ...] | None:

@@ -37,7 +37,7 @@ _BLANK = "[ \t\r\n]"
 _GAP = f"{_BLANK}*+"
 _TEXT = f"[^<]*+(?>(?=</)|{SECTION}[^<]*+)"
 _PREFIX_PATTERN = r"(?>(?:[^\W\d][\w.\xb7-]*+:)?)"
-_REST = "((?s:.++))"  # not `[\s\S]`, which looks at every character
+_REST = "(?P<rest>(?s:.++))"  # not `[\s\S]`, which looks at every character
 BORDER = "<>"
 """Stands between the element runs of two records where they are searched together."""
 ELEMENT_RUN_KEYS = (*PARSED_EXTENSIONS, XHTML)
@@ -55,10 +55,12 @@ class Grammar:
         start: str,
         pattern: str,
         end: str = "",
+        name: str = "",
     ) -> str:
         """Write an optional part that may come once; its group is the match of `pattern`."""
         self._groups += 1
-        return f"{start}(?({self._groups})(?!)|({pattern}){end})"
+        group = f"(?P<{name}>{pattern})" if name else f"({pattern})"
+        return f"{start}(?({self._groups})(?!)|{group}{end})"
 
     def field(self, name: str) -> str:
         """Write a field, behind its `<`."""
@@ -71,11 +73,11 @@ class Grammar:
             return _repeat([f"{_BLANK}++{_any_of(names)}"]) + _GAP
         return ""
 
-    def element_run(self, start: str) -> str:
+    def element_run(self, start: str, name: str = "") -> str:
         """Write a run of tags whose names begin alike, with the text between them."""
         tags = [f"/{start}", start, SECTION.removeprefix("<")]
         tag = _any_of([f"{start}[^<]*+<{_any_of(tags)}", *tags])  # two at once, mostly
-        return self.once(f"(?=<{start})", f"(?>(?:<{tag}[^<]*+)+)")
+        return self.once(f"(?=<{start})", f"(?>(?:<{tag}[^<]*+)+)", name=name)
 
 
 def _any_of(alternatives: list[str]) -> str:
@@ -95,9 +97,15 @@ def write_record_pattern(
 ) -> re.Pattern[str]:
     """Write the pattern of a format's records, whose names may begin with `s:`, say.
 
-    Elements of the prefixes `runs` come in runs, those of `others` become extras. Groups: a text
-    for each field of the protocol, one for each run, one for the extras (if there are `others`), an
-    odd record as a whole (one without another in it), a record's end, and all that is left.
+    Elements of the prefixes `runs` come in runs, those of `others` become extras. The groups, in
+    their order:
+
+    - the text of each field of the protocol, in the order of `PROTOCOL_FIELDS`;
+    - the elements of each of `runs`;
+    - `extras`, if there are `others`: their elements;
+    - `odd`: a whole record that is not common, if there is no other record in it;
+    - `end`: empty; its place is the end of the record, before blanks and comments;
+    - `rest`: all that is left, from the first place on at which no record is.
     """
     grammar = Grammar()
     record = prefix + RECORD_OF[format_]
@@ -106,7 +114,7 @@ def write_record_pattern(
     parts = [f"<{_any_of([*fields, comment])}"]
     parts += [grammar.element_run(f"{each}:") for each in runs]
     if others:
-        parts.append(grammar.element_run(f"{_any_of([*others])}:"))
+        parts.append(grammar.element_run(f"{_any_of([*others])}:", "extras"))
     common = f"<{record}{_GAP}>{_GAP}{_repeat(parts)}</{record}{_GAP}>"
     names = "|".join(RECORD_OF.values())
     inside = [
@@ -115,8 +123,9 @@ def write_record_pattern(
         SECTION,
         f"<(?![!?]|/?+{_PREFIX_PATTERN}(?ai:{names})[ \t\r\n/>])",
     ]
-    odd = f"(<{record}(?=[ \t\r\n>]){ATTRIBUTES}>{_repeat(inside)}</{record}{_GAP}>)"
-    return re.compile(f"(?:{common}|{odd})(){_GAP}(?>(?:{COMMENT}{_GAP})*)|{_REST}")
+    odd = f"(?P<odd><{record}(?=[ \t\r\n>]){ATTRIBUTES}>{_repeat(inside)}</{record}{_GAP}>)"
+    behind = f"{_GAP}(?>(?:{COMMENT}{_GAP})*)"
+    return re.compile(f"(?:{common}|{odd})(?P<end>){behind}|{_REST}")
 
 
 # -- elements that will need no Issue

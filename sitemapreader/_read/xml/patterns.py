@@ -27,7 +27,7 @@ from sitemapreader._read.vocabulary import (
     Names,
 )
 from sitemapreader._read.xml.columns import (
-    Columns,
+    RecordTexts,
     are_low,
 )
 from sitemapreader._read.xml.grammar import (
@@ -58,8 +58,6 @@ if TYPE_CHECKING:
     Span: TypeAlias = tuple[int, int]
     """Where records begin and end."""
 
-_FIELD_GROUPS = len(PROTOCOL_FIELDS)
-"""Groups of the record pattern that are fields of the protocol."""
 LONGEST_TRIED = 65_536
 """No pattern is tried on longer texts: on nested ones it takes 350 to 550 bytes a byte."""
 _MAX_PREFIX_CHARS = 64
@@ -97,8 +95,8 @@ class PatternReader:
         if names is None or len(text) > LONGEST_TRIED:
             return [], start
         start = pass_nothing(text, start)
-        columns, rest = _find_columns(stats, names, text[start:])
-        if not columns.size:
+        record_texts, rest = _find_texts(stats, names, text[start:])
+        if not record_texts.size:
             return [], start
         end = len(text) - len(rest)
         read = text[start:end]
@@ -106,16 +104,19 @@ class PatternReader:
         spans: list[Span] = []
         if not are_sound(read, outside):
             spans = _find_spans(names.pattern, text, start, end)
-            each = (text[slice(*span)] for span in spans)
-            columns.blame(not are_sound(one, cut_sections(one)) for one in each)
-        columns.blank_odd()
-        columns.decode(outside)
-        entries = columns.make_entries(self._prolog.format)
-        if columns.runs or columns.extras:
-            entries = self._leave_unread(names, list(entries), columns)
-        if columns.odd and not spans:
+            records = (text[begin:stop] for begin, stop in spans)
+            record_texts.blame(
+                not are_sound(record, cut_sections(record)) for record in records
+            )
+        record_texts.blank_odd()
+        record_texts.decode(outside)
+        entries = record_texts.make_entries(self._prolog.format)
+        if record_texts.runs or record_texts.extras:
+            entries = self._leave_unread(names, list(entries), record_texts)
+        if record_texts.odd and not spans:
             spans = _find_spans(names.pattern, text, start, end)
-        stretches = columns.cut(
+
+        stretches = record_texts.cut(
             entries,
             lambda places: (spans[places.start][0], spans[places.stop - 1][1]),
         )
@@ -124,8 +125,8 @@ class PatternReader:
     def _find_names(self) -> NamesAndPattern | None:
         """Return the meanings of names here, if records can be read by a pattern."""
         prolog = self._prolog
-        own_uris = self._prolog.names.own_uris
-        known = prolog.namespaces, own_uris
+        own_uris = prolog.names.own_uris
+        known = (prolog.namespaces, own_uris)
         if known != self._known:
             self._known = known
             self._names = self._context = None
@@ -143,18 +144,18 @@ class PatternReader:
         self,
         names: NamesAndPattern,
         entries: list[Any],
-        columns: Columns,
+        record_texts: RecordTexts,
     ) -> list[Any]:
         """Leave elements of extensions unread until their first use, if all are clean."""
-        runs = list(filter(None, [*columns.runs.values(), columns.extras]))
-        texts = list(map("".join, zip(*runs, strict=True)))
+        runs = [*record_texts.runs.values(), record_texts.extras]
+        texts = list(map("".join, zip(*filter(None, runs), strict=True)))
         if self._prolog.format is Format.INDEX:
-            columns.blame(texts)
+            record_texts.blame(texts)
             return entries
-        for prefix, run in columns.runs.items():
+        for prefix, run in record_texts.runs.items():
             pattern = write_clean_pattern(names.keys[prefix], prefix)
-            columns.check_element_runs(run, partial(_are_clean, pattern))
-        columns.check_element_runs(columns.extras, self._are_extras)
+            record_texts.check_element_runs(run, partial(_are_clean, pattern))
+        record_texts.check_element_runs(record_texts.extras, self._are_extras)
         if self._context is None:
             self._context = RecordContext(
                 ReadStats(),
@@ -250,29 +251,42 @@ def _are_clean(pattern: re.Pattern[str], runs: list[str]) -> bool:
     return pattern.sub("", BORDER.join(runs)) == BORDER * (len(runs) - 1)
 
 
-def _find_columns(
+def _find_texts(
     stats: ReadStats,
     names: NamesAndPattern,
     text: str,
-) -> tuple[Columns, str]:
+) -> tuple[RecordTexts, str]:
     """Find the records of a text; return their texts by columns, and the rest."""
-    # One flat list makes no work for the garbage collector; a tuple for each record does
+    # `split` gives one flat list: an empty text, then for each match its groups and an empty text.
+    # So the texts of one group are `width` places apart. Two records, the second with a lastmod and
+    # an image, and the rest behind them (see `write_record_pattern` for the groups):
+    #
+    #      loc          lastmod       changefreq priority image            odd   end   rest
+    # ["", "https://a", None,         None,      None,    None,            None, "",   None,
+    #  "", "https://b", "2026-01-01", None,      None,    "<image:image>", None, "",   None,
+    #  "", None,        None,         None,      None,    None,            None, None, "</urlset>",
+    #  ""]
+    #
+    # It makes no work for the garbage collector; a tuple for each record does.
     flat = names.pattern.split(text)
     width = names.pattern.groups + 1
-    rest = (len(flat) > 1 and flat[-2]) or ""
-    if rest:
+    groups = names.pattern.groupindex
+    rests = flat[groups["rest"] :: width]
+    rest = ""
+    if rests and rests[-1]:
+        rest = rests[-1]
         del flat[-width:]
-    columns = [_fill_gaps(flat[group::width]) for group in range(1, width - 2)]
-    fields = columns[:_FIELD_GROUPS]
-    *others, odd = columns[_FIELD_GROUPS:]
-    runs = dict(zip(names.keys, others, strict=False))
-    extras = [text for run in others[len(runs) :] for text in run]
-    return Columns(
+    columns = [_fill_gaps(flat[group::width]) for group in range(1, groups["end"])]
+    odd = columns.pop()
+    extras = columns.pop() if "extras" in groups else []
+    fields = columns[: len(PROTOCOL_FIELDS)]
+    runs = zip(names.keys, columns[len(PROTOCOL_FIELDS) :], strict=True)
+    return RecordTexts(
         stats,
         size=len(flat) // width,
         fields=fields,
         odd=set(compress(count(), odd)),
-        runs={prefix: run for prefix, run in runs.items() if run},
+        runs={prefix: run for prefix, run in runs if run},
         extras=extras,
     ), rest
 
@@ -296,7 +310,7 @@ def _find_spans(
     """Return where records begin and end, with broken comments behind them."""
     spans = []
     for match in pattern.finditer(text, start, end):
-        record_end = match.end(pattern.groups - 1)
+        record_end = match.end("end")
         has_comment = text.find("<", record_end, match.end()) >= 0
         is_sound = not has_comment or pass_nothing(text, record_end) >= match.end()
         spans.append((match.start(), record_end if is_sound else match.end()))

@@ -27,7 +27,7 @@ from sitemapreader._read.vocabulary import (
     RECORD_OF,
 )
 from sitemapreader._read.xml.columns import (
-    Columns,
+    RecordTexts,
     are_low,
 )
 from sitemapreader._read.xml.feeds import collect_feed_texts
@@ -291,7 +291,9 @@ def _mend_references(
     return begin.join([before, *records])
 
 
-def _collect_texts(stats: ReadStats, elements: list[Element], names: Names) -> Columns:
+def _collect_texts(
+    stats: ReadStats, elements: list[Element], names: Names
+) -> RecordTexts:
     """Find the texts of records by columns; one with anything else in it is odd."""
     rows = [{field.tag: field.text for field in element} for element in elements]
     used = set[str]().union(*rows)
@@ -312,7 +314,7 @@ def _collect_texts(stats: ReadStats, elements: list[Element], names: Names) -> C
         [row.get(tags[own]) or "" for row in rows] if own in tags else []
         for own in PROTOCOL_FIELDS
     ]
-    return Columns(stats, len(rows), fields, odd)
+    return RecordTexts(stats, len(rows), fields, odd)
 
 
 def _line_numbers(
