@@ -27,6 +27,7 @@ from sitemapreader._types.outcomes import (
     EXPECTED_SKIPS,
     FILTERED,
     FINISHED_STATUSES,
+    NOT_MODIFIED,
     NOTHING_LOST,
     Role,
     Status,
@@ -238,6 +239,8 @@ def _find_width() -> int:
 
 _MAX_NAMED_FAILURES = 10
 """Documents, or failed sources, that are named for each reason; others are only counted."""
+_MAX_NAMED_SKIPS = 3
+"""Sitemaps that `--since` skipped and the summary names."""
 _SUMMED = (
     "undated",
     "future",
@@ -281,6 +284,8 @@ class RunSummary:
     _complete: bool = True
     _waited: tuple[str, str | None] = ("", None)
     """A document that missing URLs wait for; why it was not read, or `None`."""
+    _pruned: list[str] = attrs.field(factory=list)
+    """The first sitemaps that their index dates before `--since`."""
     _left_out: Counter[str] = attrs.field(factory=Counter)
     _lost: Counter[tuple[str, str]] = attrs.field(factory=Counter)
     """Status and reason -> number of lost sources or documents; the next one names the first."""
@@ -301,6 +306,9 @@ class RunSummary:
         for left_out_reason, number in report.left_out.items():
             if left_out_reason in EXPECTED_SKIPS:
                 self._left_out[left_out_reason] += number
+        room = _MAX_NAMED_SKIPS - len(self._pruned)
+        pruned = [each.url for each in documents if each.reason == NOT_MODIFIED]
+        self._pruned += pruned[:room]
         if report.waiting and not any(self._waited):
             reasons = {
                 url_key(document.url): str(document.reason)
@@ -418,12 +426,24 @@ class RunSummary:
         sums = self.sums
         if sums["filtered"] and not self.printed:
             yield f"excluded {sums['filtered']} {inflect(sums['filtered'], 'URLs')}: your filters"
-        if sums["undated"] or sums["future"]:
-            urls = inflect(sums["undated"], "URLs")
-            undated = f"{sums['undated']} {urls} without a date (--undated drop excludes them)"
-            yield f"kept {undated} and {sums['future']} with a date in the future"
+        kept = []
+        if undated := sums["undated"]:
+            urls = inflect(undated, "URLs")
+            kept.append(
+                f"{undated} {urls} without a date (--undated drop excludes them)"
+            )
+        if future := sums["future"]:
+            kept.append(f"{future} {inflect(future, 'URLs')} with a date in the future")
+        if kept:
+            yield f"kept {' and '.join(kept)}"
         if self._left_out:
             yield f"skipped as configured: {_count_each(self._left_out)}"
+        if self._pruned:
+            number = self._left_out[NOT_MODIFIED] - len(self._pruned)
+            urls = ", ".join(self._pruned)
+            if number:
+                urls += f" and {number} more"
+            yield f"older than --since, says their index: {urls} (--no-prune reads them)"
 
     def _format_lost(self) -> Iterator[str]:
         for (status, reason), number in sorted(self._lost.items()):

@@ -160,6 +160,7 @@ class IssueCode(StrEnum):
     OTHER_SITE = ("other-site", WARNING, "none of the listed URLs is on the site that you named", "pass the site of these URLs. To read a copy whose robots.txt or sitemaps name the original, use `FetchOptions.map_hosts`")
     NO_SITEMAP = ("no-sitemap", ERROR, "no sitemap was found", "let robots.txt name a sitemap that can be read. To read one that you know, pass its URL with `sitemaps=`")
     FEED_NOT_READ = ("feed-not-read", WARNING, "no sitemap was found; the start page links to a feed, which was not read", "use `Search(feeds=True)` to read the feed")
+    INDEX_DATE = ("index-date", WARNING, "an index dates a sitemap before the newest URL in it, so sitemaps that were skipped by their dates may have newer URLs, too", "read them with `Follow(prune=False)`")
     CYCLE = ("cycle", INFO, "a sitemap lists a sitemap that was already read", "list each sitemap once")
     REDIRECTS_UP = ("redirects-up", ERROR, "a sitemap redirects to its own index, to robots.txt or to the start page", "restore the sitemap, or remove it from its index")
     NESTED_INDEX = ("nested-index", WARNING, "an index lists another index, which the protocol does not allow", "list only urlsets")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, cast
 
 from sitemapreader._types.counts import inflect
+from sitemapreader._types.dates import is_since
 from sitemapreader._types.issues import Issue, IssueCode
 from sitemapreader._types.models import Format, SitemapEntry, UrlEntry, Via
 from sitemapreader._types.options import MAX_URL_CHARS
@@ -40,6 +42,8 @@ class DocumentEntries:
     ) -> None:
         self.scope: tuple[str, ...] = ()
         self.outside = 0
+        self.newest: datetime | None = None
+        """The newest lastmod, with `since`; dates in the future do not count."""
         self._context = context
         self._filter = entry_filter
         self._document = document
@@ -62,6 +66,8 @@ class DocumentEntries:
     async def _deliver_some(self, entries: Rows) -> bool:
         self._document.listed += len(entries)
         self._context.report.tally.note_listed(entries)
+        if self._filter.has_since:
+            self._note_dates(entries)
         if (sample := self._filter.sample) is not None:
             sample.add(self._filter.deduplicate(self._select(entries)))
             self._document.filtered += len(entries)
@@ -73,6 +79,12 @@ class DocumentEntries:
             if not await self._pass_on(entries[start : start + size]):
                 return False
         return True
+
+    def _note_dates(self, entries: Rows) -> None:
+        now = datetime.now(UTC)
+        days = [self.newest, *get_column(entries, "lastmod")]
+        past = (day for day in days if day is not None and day <= now)
+        self.newest = max(past, default=None)
 
     async def _pass_on(self, entries: Rows) -> bool:
         """Send entries that one acknowledgement covers."""
@@ -158,6 +170,7 @@ class Delivery:
         self.entries = DocumentEntries(context, walk.entry_filter, document, memory)
         self.children = Children(walk, sitemap, document)
         self._context = context
+        self._frontier = walk.frontier
         self._sitemap = sitemap
         self._document = document
         self._memory = memory
@@ -222,6 +235,11 @@ class Delivery:
         `digest` is that of the document's bytes if it is an index.
         """
         await self.children.end(digest)
+        entry = self._sitemap.entry
+        newest = self.entries.newest
+        day = entry.lastmod
+        if day and newest and not is_since(day, entry.lastmod_text, newest):
+            self._frontier.false_dates.setdefault(entry.sitemap, entry.loc)
         if outside := self.entries.outside:
             said = f"{outside} {inflect(outside, 'entries')}"
             await self.children.report(IssueCode.OUT_OF_SCOPE, value=said)

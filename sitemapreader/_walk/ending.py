@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sitemapreader._types.counts import inflect
+from sitemapreader._types.counts import count_units, inflect
 from sitemapreader._types.issues import IssueCode, make_issue
 from sitemapreader._types.outcomes import (
     ABSENT_STATUSES,
     LEFT_EARLY,
+    NOT_MODIFIED,
     Role,
     Status,
     make_document,
@@ -53,6 +54,7 @@ class WalkEnding:
     async def run(self) -> None:
         """Report the unread sitemaps, and give each sitemap without an outcome its own."""
         await self._report_unread()
+        await self._report_false_dates()
         await self._report_other_site()
         for _ in self._outcomes:
             await self._context.loop_share.yield_if_due()
@@ -130,6 +132,20 @@ class WalkEnding:
                 await self._context.report_issue(
                     make_issue(code, url=first, value=said)
                 )
+
+    async def _report_false_dates(self) -> None:
+        """Report the indexes with a date that is too old, if others of them led to a skip."""
+        left: dict[str, list[str]] = {}
+        for entry, reason in self._frontier.skipped.named.values():
+            if reason == NOT_MODIFIED and entry.sitemap in self._frontier.false_dates:
+                left.setdefault(entry.sitemap, []).append(entry.loc)
+        for index, urls in left.items():
+            number = count_units(len(urls), "sitemaps")
+            said = f"{number} skipped: {' '.join(urls[:3])}"
+            url = self._frontier.false_dates[index]
+            await self._context.report_issue(
+                make_issue(IssueCode.INDEX_DATE, index, url=url, value=said)
+            )
 
     async def _report_other_site(self) -> None:
         """Report that all URLs are on one other host: a copy may name the original."""

@@ -48,6 +48,11 @@ class EntryFilter:
         else:
             self.sample = DrawnSample(selection.sample.number, selection.sample.seed)
 
+    @property
+    def has_since(self) -> bool:
+        """True if entries before a moment are dropped."""
+        return self._since is not None
+
     def remember(self, locs: Iterable[str]) -> None:
         """Remember URLs that were delivered before, for `unique`."""
         if self._seen is not None:

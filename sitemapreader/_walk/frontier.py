@@ -91,6 +91,8 @@ class Frontier:
         self.queue = queue
         self.space = UrlSpace(capacity * FRONTIER_BYTES_PER_DOCUMENT)
         self.skipped = SkippedSitemaps(capacity, self.space)
+        self.false_dates: dict[str, str] = {}
+        """URL of an index -> a sitemap in it that has newer URLs than its date there."""
         self.digests: set[bytes] = set()
         """Digests of the bytes of the indexes that were read."""
         self.idle: frozenset[str] = frozenset()

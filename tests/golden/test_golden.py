@@ -29,6 +29,7 @@ NOT_RAISED_BY_READERS = frozenset(
         IssueCode.WRONG_CONTENT_ENCODING,
         IssueCode.INVALID_URL,
         IssueCode.HOST_MAPPED,
+        IssueCode.INDEX_DATE,
         IssueCode.USERINFO_REMOVED,
         IssueCode.BLOCKED_ADDRESS,
         IssueCode.BLOCKED_PORT,

@@ -222,6 +222,27 @@ def test_a_slow_list_holds_up_nobody() -> None:
         assert process.wait(60) == 0
 
 
+def test_what_an_index_dates_too_early(tmp_path: Path) -> None:
+    """The summary names sitemaps that --since skipped by their index; --no-prune reads them."""
+    urls = [f"https://example.org/{number}.xml" for number in range(5)]
+    dated = [(url, "2026-02-01") for url in urls]
+    (tmp_path / "sitemap.xml").write_bytes(index(*dated))
+    for number in range(5):
+        (tmp_path / f"{number}.xml").write_bytes(
+            b"<urlset><url><loc>https://example.org/</loc><lastmod>2026-04-01</lastmod></url></urlset>"
+        )
+    words = (".", "--since", "2026-03-01")
+    done = run(*words, cwd=tmp_path)
+    assert done.stdout == ""
+    assert (
+        f"older than --since, says their index: {', '.join(urls[:3])} and 2 more "
+        "(--no-prune reads them)"
+    ) in done.stderr
+    again = run(*words, "--no-prune", cwd=tmp_path)
+    assert (again.stdout.count("\n"), "older than" in again.stderr) == (5, False)
+    assert "requires --since WHEN" in run(".", "--no-prune", cwd=tmp_path).stderr
+
+
 @pytest.mark.parametrize("form", ["csv", "tsv"])
 @pytest.mark.parametrize("options", [(), ("--no-header",)])
 def test_our_own_table_is_no_sitemap(

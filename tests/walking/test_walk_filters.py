@@ -83,6 +83,36 @@ async def test_prune(lastmod: str, passes: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("date", "newest", "skipped"),
+    [
+        ("2026-03-06", "2026-03-20", 2),
+        ("2026-03-06T10:00:00Z", "2026-03-06T11:00:00Z", 2),
+        ("2026-03-06", "2026-03-06T20:00:00Z", 0),
+        ("2026-03", "2026-03-31", 0),
+        ("2026-03-06", "2099-01-01", 0),  # no page has changed yet
+        (None, "2026-03-20", 0),
+    ],
+)
+async def test_a_false_date_of_an_index_is_told(
+    date: str | None, newest: str, skipped: int
+) -> None:
+    """Where a sitemap has newer URLs than its index says, skipped ones may have such, too."""
+    old = [(f"https://example.org/{name}.xml", "2026-02-01") for name in "bc"]
+    pages: Pages = {
+        TOP: index((A, date) if date else A, *old),
+        A: urlset((page("x"), newest), page("y")),
+    }
+    walked = await walk_top(pages, since=MARCH)
+    issues = [each for each in walked.report.issues if each.code == "index-date"]
+    told = [(each.sitemap, each.url, each.value) for each in issues]
+    urls = f"{skipped} sitemaps skipped: {' '.join(url for url, _ in old)}"
+    assert told == ([(TOP, A, urls)] if skipped else [])
+    assert walked.report.complete
+    pages |= {url: urlset() for url, _ in old}
+    assert "index-date" not in (await walk_top(pages, since=MARCH, prune=False)).codes
+
+
+@pytest.mark.parametrize(
     ("taken", "listed"),
     [
         ([], [A, B]),
