@@ -35,7 +35,12 @@ DEFAULT = {
         "xlsx",
     },
     "sitemapreader example.org --format cs": {"csv"},
-    "sitemapreader example.org --no-": {"--no-follow", "--no-header", "--no-robots"},
+    "sitemapreader example.org --no-": {
+        "--no-follow",
+        "--no-header",
+        "--no-prune",
+        "--no-robots",
+    },
     "sitemapreader example.org m": {*FILES, "mcp"},
     "sitemapreader -q -o m": FILES,
     "sitemapreader read map.xml m": FILES,

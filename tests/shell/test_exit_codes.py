@@ -237,8 +237,10 @@ def test_each_failed_site_is_named() -> None:
         (["2999-01-01"], "1 URL with a date in the future"),
         (
             ["", "2999-01-01", "2999-01-02"],
-            "1 URL without a date (--undated drop excludes them)"
-            " and 2 URLs with a date in the future",
+            (
+                "1 URL without a date (--undated drop excludes them) and 2 URLs with a "
+                "date in the future"
+            ),
         ),
     ],
 )
