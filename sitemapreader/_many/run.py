@@ -259,8 +259,8 @@ class SiteRun(TaskStream[SiteBatch]):
     async def _acknowledge(self) -> None:
         if self._is_heard:  # the listeners have got them
             self.outcomes.clear()
-        if self.reader.last is not None:
-            self.reader.last.handled.set()
+        if self.cursor.last is not None:
+            self.cursor.last.handled.set()
 
     # -- the task's side
 
@@ -391,7 +391,7 @@ class SiteRun(TaskStream[SiteBatch]):
         else:
             limits = self._site_limits
         limits = shorten(limits, self._end - asyncio.get_running_loop().time())
-        config = task.aim(self._config, due, limits)
+        config = task.make_walk_config(self._config, due, limits)
         share = max(_MIN_BUFFERED_EVENTS, BUFFERED_EVENTS // self._places.number)
         site.walk = Walk(config, Channel(share, is_prompt=False))
         try:
@@ -436,7 +436,7 @@ class SiteRun(TaskStream[SiteBatch]):
         """Record the outcome of a site, and report it to the caller."""
         for listen in self._listeners:
             listen(outcome)
-        if self.reader.view is None or not self._is_heard:
+        if self.cursor.view is None or not self._is_heard:
             self.outcomes.append(outcome)
 
     @property

@@ -121,7 +121,7 @@ class CheckedTask(SiteTask):
         """True if no server is requested."""
         return isinstance(self.fetcher, FileFetcher | FolderFetcher)
 
-    def aim(
+    def make_walk_config(
         self,
         config: WalkConfig,
         due: frozenset[str] | None,

@@ -413,7 +413,7 @@ class HtmlReader:
                 self._seen.add(url)
                 for code in codes:
                     stats.add_issue(events, code, line=token.line, url=url)
-                stats.deliver()
+                stats.count_entries()
                 events.append(UrlEntry(url, sitemap=stats.sitemap))
 
     def _find_url(self, href: str, *, is_taken: bool) -> tuple[str, list[IssueCode]]:

@@ -299,7 +299,7 @@ class RecordContext:
 
     def deliver(self, entry: UrlEntry | SitemapEntry) -> None:
         """Hand an entry over."""
-        self.stats.deliver()
+        self.stats.count_entries()
         self.events.append(entry)
 
     # -- URLs

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 class ReadStats:
     """The counts of one document.
 
-    `records == delivered + dropped` holds after every batch. Each dropped record has an Issue in
-    `counts`, which includes the Issues that are not delivered.
+    `records == delivered + dropped` holds after every batch. Delivered are the records that became
+    entries of the reader: a walk counts them as `Document.listed`, before its filters, and as
+    `Document.entries` behind them. Each dropped record has an Issue in `counts`, which includes the
+    Issues that are not delivered.
     """
 
     sitemap: str = ""
@@ -62,8 +64,8 @@ class ReadStats:
         if not self.counts[code]:
             self.add_issue(events, code, value=value)
 
-    def deliver(self, count: int = 1) -> None:
-        """Count delivered records."""
+    def count_entries(self, count: int = 1) -> None:
+        """Count records that became entries."""
         self.records += count
         self.delivered += count
 

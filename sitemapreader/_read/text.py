@@ -157,7 +157,7 @@ class TextReader:
             self._is_too_long, urls[0] = False, ""
         # Unlike XML, a text may hold any control character, and `are_clean_urls` knows a few only.
         if are_clean_urls(urls) and _are_bare("".join(urls)):
-            self._stats.deliver(len(urls))
+            self._stats.count_entries(len(urls))
             sitemap = self._stats.sitemap
             yield [UrlEntry(url, sitemap=sitemap) for url in urls]
         else:
@@ -199,7 +199,7 @@ class TextReader:
             return
         for code in codes:
             self._stats.add_issue(events, code, line=line, url=url)
-        self._stats.deliver()
+        self._stats.count_entries()
         events.append(UrlEntry(url, sitemap=self._stats.sitemap))
 
 

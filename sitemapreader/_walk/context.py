@@ -20,7 +20,7 @@ from sitemapreader._types.rows import Rows
 from sitemapreader.fetch.hosts import HostBreaker
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Iterator
 
     from sitemapreader._types.options import FetchOptions, Limits
     from sitemapreader._types.outcomes import Document
@@ -180,8 +180,12 @@ _INTERVAL_SECONDS = 0.005
 """Time after which the other tasks of the event loop run; one step of a reader takes 0.5 ms."""
 
 
-Emit: TypeAlias = "Callable[..., Awaitable[None]]"
-"""Sends a batch (parsed from `size` bytes) to the consumer, waiting for room."""
+class Emit(Protocol):
+    """The way to the consumer: `Channel.put` of the walk's channel."""
+
+    async def __call__(self, batch: Batch, size: int = 0) -> None:
+        """Send a batch that was read from `size` bytes; wait until there is room."""
+        ...
 
 
 class ResponseCache(Protocol):
@@ -252,7 +256,7 @@ async def borrow_fetcher(
     fetcher: Fetcher | None,
     options: FetchOptions,
     limits: Limits,
-    **how: Any,
+    **fetcher_arguments: Any,
 ) -> AsyncIterator[Fetcher]:
     """Yield the given fetcher; or an HttpFetcher, which is closed at the end."""
     if fetcher is not None:
@@ -260,5 +264,5 @@ async def borrow_fetcher(
         return
     from sitemapreader.fetch.http import HttpFetcher  # noqa: PLC0415 (aiohttp takes 150 ms)
 
-    async with HttpFetcher(options, limits=limits, **how) as own:
+    async with HttpFetcher(options, limits=limits, **fetcher_arguments) as own:
         yield own

@@ -56,14 +56,15 @@ class DocumentEntries:
         Return whether there may be more: not if the walk's limit of URLs is reached.
         """
         if not _has_many_hosts(get_column(entries, "loc")):
-            return await self._deliver_some(entries)
+            return await self._sample_or_send(entries)
         for start in range(0, len(entries), _HARD_ENTRIES):
-            if not await self._deliver_some(entries[start : start + _HARD_ENTRIES]):
+            if not await self._sample_or_send(entries[start : start + _HARD_ENTRIES]):
                 return False
             await self._context.loop_share.yield_if_due()
         return True
 
-    async def _deliver_some(self, entries: Rows) -> bool:
+    async def _sample_or_send(self, entries: Rows) -> bool:
+        """Offer the entries to the sample of the walk; without one, send them."""
         self._document.listed += len(entries)
         self._context.report.tally.note_listed(entries)
         if self._filter.has_since:
@@ -74,9 +75,9 @@ class DocumentEntries:
             return True
         size = self._memory.batch_entries
         if len(entries) <= size:
-            return await self._pass_on(entries)
+            return await self._filter_and_emit(entries)
         for start in range(0, len(entries), size):
-            if not await self._pass_on(entries[start : start + size]):
+            if not await self._filter_and_emit(entries[start : start + size]):
                 return False
         return True
 
@@ -86,8 +87,8 @@ class DocumentEntries:
         past = (day for day in days if day is not None and day <= now)
         self.newest = max(past, default=None)
 
-    async def _pass_on(self, entries: Rows) -> bool:
-        """Send entries that one acknowledgement covers."""
+    async def _filter_and_emit(self, entries: Rows) -> bool:
+        """Filter entries that one acknowledgement covers, and send the kept ones."""
         offered = await self._memory.select(entries)
         if self._context.budget.exhausted is IssueCode.BUDGET_URLS:
             return False
@@ -224,9 +225,9 @@ class Delivery:
     async def deliver_sitemaps(self, entries: list[SitemapEntry]) -> None:
         """Hand over children."""
         self._document.children += len(entries)
-        told = tuple(entry for entry in entries if len(entry.loc) <= MAX_URL_CHARS)
-        self._memory.add_children(told)
-        await self._context.emit(told, self.entries.count_new_bytes())
+        kept = tuple(entry for entry in entries if len(entry.loc) <= MAX_URL_CHARS)
+        self._memory.add_children(kept)
+        await self._context.emit(kept, self.entries.count_new_bytes())
         await self.children.add(entries)
 
     async def end(self, digest: bytes | None) -> None:

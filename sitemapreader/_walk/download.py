@@ -67,7 +67,7 @@ _HELD_UP_SECONDS = 0.5
 async def open_document(
     context: WalkContext,
     url: str,
-    **how: Unpack[RequestOptions],
+    **request_options: Unpack[RequestOptions],
 ) -> AsyncIterator[Response]:
     """Open a URL, and tell the walk's host breaker whether it worked.
 
@@ -76,11 +76,11 @@ async def open_document(
     `check_redirect` is also asked here, about the final URL, because a caller's own fetcher may
     follow redirects without asking. Raises FetchError if there is no answer, or no budget.
     """
-    check = how.get("check_redirect")
+    check = request_options.get("check_redirect")
     response: Response | None = None
     context.opened[url] += 1
     try:
-        if not how.get("headers"):
+        if not request_options.get("headers"):
             response = await context.responses.find_response(url)
         async with AsyncExitStack() as stack:
             if response is None:
@@ -88,7 +88,7 @@ async def open_document(
                     opener: AbstractAsyncContextManager[Response]
                     opener = open_file(url, Path(path_of(url)))
                 else:
-                    opener = context.client.open(url, **how)
+                    opener = context.client.open(url, **request_options)
                 response = await context.budget.within(
                     stack.enter_async_context(opener), url
                 )
@@ -180,33 +180,32 @@ async def read_patiently(
     reopen: Callable[[], AbstractAsyncContextManager[Response]],
 ) -> AsyncGenerator[bytes, None]:
     """Yield a body; if it broke off while its consumer was slow, fetch the rest."""
-    # Servers close a connection from which nothing is read for a while: nginx after 60 s. Another
-    # answer has `seen` bytes so far, and begins as the `size` bytes that were yielded, or it is of
-    # no use.
+    # Servers close a connection from which nothing is read for a while: nginx after 60 s. A body
+    # that was fetched again is used only if it begins with the bytes that were yielded already.
     budget = context.budget
     url = response.url
-    size = 0
-    checksum = 0
+    yielded_bytes = 0
+    yielded_crc = 0
     fault = FetchError(IssueCode.BODY_CUT, url)
     async with AsyncExitStack() as stack:
         while True:
             held = budget.held_seconds
-            before = size
-            seen = 0
-            begin = 0
+            bytes_before = yielded_bytes
+            received_bytes = 0
+            received_crc = 0
             try:
                 async with aclosing(
                     CountedChunks(response, budget, document)
                 ) as chunks:
                     async for chunk in chunks:
-                        old = chunk[: size - seen]
-                        new = chunk[size - seen :]
-                        seen = seen + len(chunk)
-                        begin = crc32(old, begin)
-                        if new and begin == checksum:
-                            size = seen
-                            begin = crc32(new, begin)
-                            checksum = begin
+                        known_bytes = yielded_bytes - received_bytes
+                        new = chunk[known_bytes:]
+                        received_bytes += len(chunk)
+                        received_crc = crc32(chunk[:known_bytes], received_crc)
+                        if new and received_crc == yielded_crc:
+                            received_crc = crc32(new, received_crc)
+                            yielded_bytes = received_bytes
+                            yielded_crc = received_crc
                             yield new
                         elif new:
                             break
@@ -215,12 +214,13 @@ async def read_patiently(
                 if (
                     error.code is not IssueCode.BODY_CUT
                     or not is_slow
-                    or size == before
+                    or yielded_bytes == bytes_before
                 ):
                     raise
                 fault = error
             else:
-                if (seen, begin) == (size, checksum):
+                is_same_size = received_bytes == yielded_bytes
+                if is_same_size and received_crc == yielded_crc:
                     return
                 raise fault  # it has changed meanwhile
             if close := getattr(response, "aclose", None):  # its slot is needed
@@ -269,8 +269,8 @@ async def next_step(
 ) -> T | None:
     """Run a step of a reader's end; `None` at the end.
 
-    Before it, a feed that is beyond repair is read by feedparser, in a child process. A walk has
-    one of these at a time, and so many in all.
+    Before it, a feed that is beyond repair is read by feedparser, in a child process. A walk runs
+    one of these at a time, and `Limits.feedparser_runs` in all.
     """
     if feed := reader.beyond_repair:
         async with context.feedparser_lock:
@@ -311,8 +311,8 @@ async def fetch_body(
 ) -> SmallBody:
     """Fetch and decompress a document that is not a sitemap, and record its answer.
 
-    Rounds keep it for a day. Raises FetchError if there is no answer, no budget, or a bot
-    protection's page instead. An error that cuts the body short is in the result.
+    With `revisit`, the response is cached for a day. Raises FetchError if there is no answer, no
+    budget, or a bot protection's page instead. An error that cuts the body short is in the result.
     """
     url = document.url
     responses = context.responses

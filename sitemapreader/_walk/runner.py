@@ -42,7 +42,11 @@ class WalkRunner:
         self.ending = WalkEnding(parts)
 
     async def run(self, resumption: Resumption) -> None:
-        """Walk to the end; `get_result` unpacks a bug, here or in the caller's functions."""
+        """Walk to the end.
+
+        A bug, here or in a function of the caller, arrives in a group of exceptions; an exit
+        arrives as the ExitError of `contain`. `TaskStream.fill` unwraps both by `get_result`.
+        """
         self.frontier.idle = resumption.idle
         self.frontier.queue.ranks = resumption.ranks
         self.frontier.queue.start_worker = self._start_worker

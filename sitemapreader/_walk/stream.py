@@ -153,7 +153,7 @@ def view_records(
 # -- streams
 
 
-class BatchReader(Generic[B]):
+class BatchCursor(Generic[B]):
     """The place of the consumer in a channel.
 
     Items that were read and not yet delivered stay here, not in a loop. So no item is lost when a
@@ -226,7 +226,7 @@ class TaskStream(Generic[B]):
         self.is_blocking = False
         """True if it is used without `await`: entered with `with`, in a thread of its own."""
         self._is_in_thread = False
-        self.reader = BatchReader(channel, gathers=gathers)
+        self.cursor = BatchCursor(channel, gathers=gathers)
         self._channel = channel
         self._coming: Future[bool] | None = None
         self._task: asyncio.Task[None]
@@ -342,12 +342,12 @@ class TaskStream(Generic[B]):
     def _read(self, view: View[B, T]) -> Loop[T]:
         """Return a loop over the batches; it goes on where the one before stopped."""
         self.check_open()
-        if self.reader.view not in (None, view):
+        if self.cursor.view not in (None, view):
             raise ValueError(
                 f"this {self.names.noun} is already iterated with another kind of loop: "
                 "continue with that one"
             )
-        self.reader.view = view
+        self.cursor.view = view
         return Loop(self, self.fill)
 
     def take_all(self, fill: Callable[[], Awaitable[bool]]) -> Iterator[Any]:
@@ -355,7 +355,7 @@ class TaskStream(Generic[B]):
         thread = self._get_thread()
         has_more = True
         while has_more:
-            yield from self.reader.items
+            yield from self.cursor.items
             self.check_open()
             # After Ctrl-C in the wait, the same items are waited for.
             self._coming = self._coming or thread.call(fill)
@@ -370,7 +370,7 @@ class TaskStream(Generic[B]):
 
         Raise the bug that ended the task, if one did.
         """
-        if await self.reader.read(self._turn):
+        if await self.cursor.read(self._turn):
             return True
         task = self._task
         await asyncio.wait([task])
@@ -445,7 +445,7 @@ class Loop(Generic[T]):
     async def __anext__(self) -> T:
         while True:
             item: T
-            for item in self._stream.reader.items:
+            for item in self._stream.cursor.items:
                 return item
             if not await self._fill():
                 raise StopAsyncIteration

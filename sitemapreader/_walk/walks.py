@@ -197,7 +197,7 @@ class Walk(TaskStream[Batch]):
             check_asking(self._config)
             self.report.gone = self.report.gone or 0
             if (rows := await anext(found, None)) is not None:
-                self.reader.items = self._yield_each("gone", rows)
+                self.cursor.items = self._yield_each("gone", rows)
             return rows is not None
 
         return Loop(self, fill)
@@ -344,8 +344,8 @@ class Walk(TaskStream[Batch]):
     async def _close(self) -> None:
         await self._lent.aclose()
         # a loop over pages that are gone was left
-        if isinstance(self.reader.items, GeneratorType):
-            self.reader.items.close()
+        if isinstance(self.cursor.items, GeneratorType):
+            self.cursor.items.close()
         await self._memory.close()
 
     async def _acknowledge(self) -> None:

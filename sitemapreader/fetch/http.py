@@ -2,8 +2,8 @@
 
 An exchange consists of all requests for one document: `urls` checks a URL and follows redirects,
 `hosts` delays a request until its turn, `addresses` checks the addresses that it may go to,
-`session` sends it over a connection that gives one response for each request, and `answers` limits
-the body while it arrives. Failed requests are retried here.
+`session` sends it over a connection that gives one response for each request, and `responses`
+limits the body while it arrives. Failed requests are retried here.
 """
 
 from __future__ import annotations

@@ -135,7 +135,10 @@ class DeadlineClock:
 
 @attrs.frozen(eq=False)
 class BodyChunks:
-    """The pieces of a body, for one `async for`."""
+    """The pieces of a body, for one `async for`.
+
+    A plain iterator: an asynchronous generator would have to be closed where it is left.
+    """
 
     _read: Callable[[], Awaitable[bytes]]
 

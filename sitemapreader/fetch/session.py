@@ -302,7 +302,7 @@ class HttpSession:
             trust_env=False,  # a sitemap must not cause passwords of ~/.netrc to be sent
             cookie_jar=aiohttp.DummyCookieJar(),
             response_class=CheckedResponse,
-            # aiohttp limits only the time to connect; see `answers` for the other limits.
+            # aiohttp limits only the time to connect; see `responses` for the other limits.
             timeout=aiohttp.ClientTimeout(sock_connect=self._options.connect_seconds),
             read_bufsize=65_536,
             max_line_size=MAX_FIELD_BYTES,

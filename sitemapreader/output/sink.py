@@ -215,7 +215,7 @@ class Output:
             OSError: they cannot be written.
             TypeError: they are not entries; nothing of them is written.
         """
-        if rows := _list_entries(entries):
+        if rows := _check_rows(entries):
             self.put(self._encoder.encode(rows))
 
     def add(self, record: object) -> None:
@@ -232,7 +232,7 @@ class Output:
         if self._temporary or self._end is None:
             write_all(self.descriptor, data)
         else:
-            write_records(self.descriptor, data, self._end)
+            write_whole_records(self.descriptor, data, self._end)
         self.written += len(data)
 
     @property
@@ -315,7 +315,7 @@ def find_encoding(path: str | None) -> str:
     return sys.stdout.encoding or "utf-8"
 
 
-def write_records(
+def write_whole_records(
     descriptor: int,
     data: bytes,
     end: bytes,
@@ -339,7 +339,7 @@ def write_all(descriptor: int, data: bytes) -> None:
         remaining = remaining[written:]
 
 
-def _list_entries(value: object) -> OutputRows:
+def _check_rows(value: object) -> OutputRows:
     """Return one entry or several as a list; raise TypeError for other values."""
     from sitemapreader._types.models import UrlEntry  # noqa: PLC0415 (importing has to be fast)
     from sitemapreader._types.rows import EntryColumns, SiteRows  # noqa: PLC0415 (the same)

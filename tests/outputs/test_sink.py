@@ -15,7 +15,7 @@ import pytest
 
 from sitemapreader import UrlEntry
 from sitemapreader.output import FORMATS, open_output
-from sitemapreader.output.sink import Output, write_records
+from sitemapreader.output.sink import Output, write_whole_records
 from tests.support.commands import run_code
 
 NAMES = ["x.urls", "x.jsonl", "x.csv", "x.tsv", "x.parquet", "x.jsonl.gz", "x.xlsx"]
@@ -164,7 +164,7 @@ def test_each_write_to_a_pipe_ends_with_a_record(
 
     monkeypatch.setattr(os, "write", write)
     records = b"".join(b"x" * (number * 7919 % 6000) + b"\0" for number in range(200))
-    write_records(1, records, b"\0")
+    write_whole_records(1, records, b"\0")
     assert b"".join(writes) == records
     assert all(data.endswith(b"\0") for data in writes)
     assert all(

@@ -21,12 +21,12 @@ def test_damaged_documents() -> None:
 
 def test_the_fuzzer_finds_what_is_wrong() -> None:
     """With a reader that drops an entry in silence, it fails, and gives a small input."""
-    deliver = ReadStats.deliver
+    count_entries = ReadStats.count_entries
 
     def miscount(stats: ReadStats, count: int = 1) -> None:
-        deliver(stats, count + (stats.records == 2))
+        count_entries(stats, count + (stats.records == 2))
 
-    with mock.patch.object(ReadStats, "deliver", miscount):
+    with mock.patch.object(ReadStats, "count_entries", miscount):
         data, fault = next(Fuzzer(MAX_MS).run(Random(1), 200))
     assert "seen" in fault
     assert len(data) < 1_000

@@ -183,8 +183,10 @@ class _UrlPrinter:
             self._counts.add(rows)
         elif rows:
             self._run.console.clear_for_results()
-            several = SiteRows([(site, rows)]) if self._summary.is_for_many else rows
-            await write_to(self._output, partial(self._output.write, several))
+            output_rows = (
+                SiteRows([(site, rows)]) if self._summary.is_for_many else rows
+            )
+            await write_to(self._output, partial(self._output.write, output_rows))
         self._summary.printed += len(rows)
         if self._run.arguments.changes:
             changes = get_column(rows, "change")

@@ -343,7 +343,7 @@ class XmlReader:
     ) -> Iterator[Events]:
         """Deliver entries by columns, and read the odd records between them."""
         for entries, odd in stretches:
-            self._stats.deliver(len(entries))
+            self._stats.count_entries(len(entries))
             yield entries
             if odd:
                 yield from read_odd(odd)
@@ -377,7 +377,7 @@ class XmlReader:
         `why` is what may have cut the document, if it ends with the text. If it `is_part` of a
         longer one, what is open at its end is not read.
         """
-        said = self._count_faults()
+        faults_before = self._count_faults()
         text = self._window.text[start:end]
         line = self._window.count_lines(start)
         mender = Mender(self.prolog, self._limits, text, line, self._add_once, why)
@@ -389,7 +389,7 @@ class XmlReader:
             self._add_once(IssueCode.NOT_WELL_FORMED)
         if why and not self.prolog.closed:
             self._add_once(why)
-        elif said == self._count_faults() and not is_sound():
+        elif faults_before == self._count_faults() and not is_sound():
             self._add_once(IssueCode.NOT_WELL_FORMED)
         yield self._context.take_events()
         self._window.position = start if is_part else end
@@ -525,5 +525,5 @@ def read_whole(
     is_bare = text[end:].strip(" \t\r\n") == f"</{prolog.root}>"
     if not (is_bare or is_end(text, end, [prolog.root])):
         return None
-    stats.deliver(len(entries))
+    stats.count_entries(len(entries))
     return prolog.format, entries
