@@ -199,7 +199,8 @@ async def why(
         options: options of the network, as in `walk`.
         limits: limits of the walk, as in `walk`.
         trusted: False if strangers wrote the URLs, as in `walk`.
-        max_visits: pages that are requested; 0 requests none. If the pages of a folder are all
+        max_visits: pages that are requested; 0 requests none. The page that one names as its
+            canonical one is requested as well. If the pages of a folder are all
             like a made-up path, a few others that its sitemaps list are requested as well.
 
     Returns:
@@ -282,6 +283,8 @@ class _Question:
         self.verdict = Verdict.NOT_LISTED
         self.causes: list[Cause] = []
         self.visit: PageVisit | None = None
+        self.canonical_visit: PageVisit | None = None
+        """The visit of the other page that is its canonical one, if it is to be requested."""
         self.targets = {_loose_key(url)}
         """Keys of the URL, of the target of its redirects, and of its canonical URL."""
         self.matches: list[_Match] = []
@@ -410,8 +413,12 @@ class _Question:
         code: CauseCode,
         url: str,
         message: str,
+        fault: str = "",
     ) -> None:
-        """Add a cause that names another URL, and whether that URL is listed."""
+        """Add a cause that names another URL, and its fault, or whether that URL is listed."""
+        if fault:
+            self.add(code, f"{message} {show_url(url)}, which {fault}", url=url)
+            return
         key = url_key(url)
         listed = "which is not listed either"
         for match in self.matches:
@@ -422,14 +429,14 @@ class _Question:
 
     # -- from the page
 
-    def see_visit(self, visit: PageVisit | None) -> None:
-        """Keep the visit of the page, and the URLs to which it leads."""
+    def see_visit(self, visit: PageVisit | None) -> str:
+        """Keep the visit of the page; return its canonical URL if that is another, or ""."""
         self.visit = visit
         if visit is None:
-            return
-        self.targets.add(_loose_key(visit.final_url))
-        if canonical := _canonical_of(visit):
-            self.targets.add(_loose_key(canonical))
+            return ""
+        canonical = _canonical_of(visit)
+        self.targets |= {_loose_key(url) for url in (visit.final_url, canonical) if url}
+        return canonical
 
     def judge_page(self) -> None:
         """Add the causes that the page's own response shows."""
@@ -482,7 +489,11 @@ class _Question:
         canonical = _canonical_of(visit)
         if canonical:
             message = "the page names another canonical URL,"
-            self.add_target(CauseCode.CANONICAL, canonical, message)
+            if _bare_host(canonical) == _bare_host(self.url):
+                fault = _find_fault(self.canonical_visit)
+            else:
+                fault = "is on another host: search engines index that page instead"
+            self.add_target(CauseCode.CANONICAL, canonical, message, fault)
 
 
 def _canonical_of(visit: PageVisit) -> str:
@@ -496,7 +507,30 @@ def _canonical_of(visit: PageVisit) -> str:
     return ""
 
 
+def _find_fault(visit: PageVisit | None) -> str:
+    """Return why a page should not be named as canonical, and what to name; or ""."""
+    if visit is None or visit.not_judged is not None:
+        return ""
+    if visit.error:
+        code = visit.error.partition(":")[0]
+        return f"is not reached ({code}): name a page that returns 200"
+    if visit.status is not None and visit.status >= 400:
+        return f"returns {visit.status}: name a page that returns 200"
+    if url_key(visit.final_url) != url_key(visit.url):
+        return f"redirects to {show_url(visit.final_url)}: name the final page"
+    if visit.facts is not None and visit.facts.find_noindex("googlebot"):
+        return "forbids indexing: name a page that may be indexed"
+    if other := _canonical_of(visit):
+        return f"names {show_url(other)} as canonical: name the final page"
+    return ""
+
+
 # -- spellings
+
+
+def _bare_host(url: str) -> str:
+    """Return the host of a URL without `www.`."""
+    return host_of(url).removeprefix("www.")
 
 
 def _loose_key(url: str) -> str:
@@ -509,7 +543,7 @@ def _loose_key(url: str) -> str:
         parts = urlsplit(url.strip())
     except ValueError:
         return url
-    host = host_of(url).removeprefix("www.")
+    host = _bare_host(url)
     path = _INDEX_PAGE_PATH.sub("/", unquote(parts.path)).strip("/").casefold()
     return f"{host}/{path}?{unquote(parts.query).casefold()}"
 
@@ -731,7 +765,9 @@ class _Visits:
     ) -> None:
         self._fetcher = fetcher
         self._options = options
-        self._trusted = trusted
+        self._is_trusted = trusted
+        self._trusted: set[str] = set()
+        """Origins that the caller named, which may be private."""
         self._pages: dict[str, PageVisit] = {}
         self._probes: dict[str, PageVisit] = {}
         self._neighbors: dict[str, set[str]] = {}
@@ -740,6 +776,8 @@ class _Visits:
     async def visit(self, questions: list[_Question]) -> None:
         """Request the pages, and for each folder a page that cannot exist."""
         by_url = {question.url: question for question in questions}
+        if self._is_trusted:
+            self._trusted = {f"{origin_of(url)}/" for url in by_url}
         folders = {find_folder(url) for url in by_url}
         probes = {make_up_path(folder): folder for folder in folders}
         for visit in await self._request([*by_url, *probes], probes):
@@ -747,8 +785,13 @@ class _Visits:
                 self._pages[visit.url] = visit
             else:
                 self._probes[probes[visit.url]] = visit
+        by_canonical = defaultdict(list)
         for question in questions:
-            question.see_visit(self._pages.get(question.url))
+            if canonical := question.see_visit(self._pages.get(question.url)):
+                by_canonical[canonical].append(question)
+        for visit in await self._request([*by_canonical]):
+            for question in by_canonical[visit.url]:
+                question.canonical_visit = visit
         self._neighbors = {folder: set() for folder in self._find_errors().distrusted}
 
     def see_neighbor(self, url: str) -> None:
@@ -777,9 +820,12 @@ class _Visits:
     async def _request(
         self, urls: list[str], probes: Collection[str] = ()
     ) -> list[PageVisit]:
-        trusted = {f"{origin_of(url)}/" for url in urls if self._trusted}
         visits = visit_pages(
-            urls, self._fetcher, network=self._options, trusted=trusted, probes=probes
+            urls,
+            self._fetcher,
+            network=self._options,
+            trusted=self._trusted,
+            probes=probes,
         )
         async with aclosing(visits):
             return [visit async for visit in visits]

@@ -55,6 +55,7 @@ _MARKING = (
 _JUDGING = (
     "find_faults",
     "mark_hidden",
+    "find_canonical_faults",
     "find_indexed",
     "add_alternates",
     "find_fates",
@@ -62,7 +63,10 @@ _JUDGING = (
 )
 TARGET_RULES = frozenset(
     {
+        "page-canonical-broken",
         "page-canonical-elsewhere",
+        "page-canonical-leads-on",
+        "page-canonical-offsite",
         "page-canonical-variant",
         "hreflang-target-not-indexed",
         "hreflang-target-not-listed",

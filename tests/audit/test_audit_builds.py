@@ -526,7 +526,9 @@ async def test_a_canonical_of_the_link_header_is_heeded(path: str, kind: str) ->
         publish(server, "page", path, f"own-{path}")
         with await judge(server.base) as result:
             assert hits(result) == {
-                "page-canonical-elsewhere": [(path, f"{server.base}page")]
+                "page-canonical-elsewhere": [
+                    (path, f"{server.base}page, which is listed")
+                ]
             }
 
 

@@ -12,6 +12,7 @@ import pytest
 from aiohttp import web
 
 from sitemapreader.audit import audit
+from sitemapreader.presence import CauseCode, why
 from tests.audit.page_audits import (
     FIGURES,
     OPTIONS,
@@ -335,7 +336,7 @@ async def test_how_much_a_canonical_differs(
         assert (finding.rule.code, finding.severity, shown) == found
 
 
-TARGETS = ["page-canonical-elsewhere", "hreflang-target-*", "page-not-found"]
+TARGETS = ["page-canonical-*", "hreflang-target-*", "page-not-found"]
 
 
 async def test_pages_that_are_only_named_are_requested() -> None:
@@ -370,10 +371,10 @@ async def test_pages_that_are_only_named_are_requested() -> None:
         with await judge(server.base, select=TARGETS) as result:
             base = server.base
             assert hits(result) == {
-                "page-canonical-elsewhere": [
-                    ("fine", f"{base}good"),
-                    ("lost", f"{base}none, which returns 404"),
-                    ("moves", f"{base}old, which redirects to {base}good"),
+                "page-canonical-elsewhere": [("fine", f"{base}good")],
+                "page-canonical-broken": [("lost", f"{base}none, which returns 404")],
+                "page-canonical-leads-on": [
+                    ("moves", f"{base}old, which redirects to {base}good")
                 ],
                 "hreflang-target-not-indexed": [
                     ("en", f"{base}de redirects to {base}good")
@@ -390,6 +391,61 @@ async def test_pages_that_are_only_named_are_requested() -> None:
         requested.clear()
         with await judge(server.base, select=["page-not-found"]):
             assert not requested
+
+
+async def test_a_canonical_page_that_is_none_has_a_rule_of_its_own() -> None:
+    """A broken, a redirecting and an off-site canonical page are told apart, listed or not.
+
+    `why` names the same fault of each.
+    """
+
+    def name(path: str) -> str:
+        return page(f'<link rel=canonical href="{path}">', f"{WORDS} to {path}")
+
+    targets: dict[str, Any] = {
+        "gone": 410,
+        "hidden": page("<meta name=robots content=noindex>"),
+        "moved": answer(301, Location="/fine"),
+        "copy": name("/fine"),
+        "fine": page(),
+    }
+    answers = {f"to-{target}": name(f"/{target}") for target in targets}
+    answers["to-other"] = name("http://localhost:1/page")
+    wanted = {
+        "page-canonical-broken": {
+            "to-gone": "which returns 410",
+            "to-hidden": "which forbids indexing",
+        },
+        "page-canonical-leads-on": {
+            "to-moved": "which redirects to {}fine",
+            "to-copy": "which names {}fine as canonical",
+        },
+        "page-canonical-offsite": {"to-other": "http://localhost:1/page"},
+        "page-canonical-elsewhere": {"to-fine": "{}fine"},
+    }
+    for listed in ([*answers], [*answers, *targets]):
+        async with serve_pages(**targets, **answers) as server:
+            publish(server, *listed)
+            with await judge(server.base, select=["page-canonical-*"]) as result:
+                found = hits(result)
+            urls = [f"{server.base}{path}" for path in answers]
+            explanations = await why(urls, options=OPTIONS)
+        messages = {
+            cause.message
+            for each in explanations
+            for cause in each.causes
+            if cause.code is CauseCode.CANONICAL
+        }
+        for code, faults in wanted.items():
+            details = {
+                path: detail for path, detail in found[code] if path.startswith("to-")
+            }
+            assert details.keys() == faults.keys()
+            for path, words in faults.items():
+                shown = words.format(server.base)
+                assert shown in details[path]
+                assert any(shown in message for message in messages)
+        assert any("is on another host" in message for message in messages)
 
 
 async def test_a_sitemap_that_nothing_names(tmp_path: Path) -> None:

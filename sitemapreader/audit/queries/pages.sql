@@ -179,6 +179,19 @@ UPDATE page SET is_hidden = is_noindex AND NOT (
     WHERE is_listed AND not_judged IS NULL AND fault IS NULL
 )
 
+-- find_canonical_faults: the site is all hosts of its sitemaps
+UPDATE page SET canonical_fault = CASE
+    WHEN canonicals > 1 THEN 'page-canonical-elsewhere'
+    WHEN canonical_differs_by <> '' THEN 'page-canonical-variant'
+    WHEN bare_host(host_of(canonical_key)) NOT IN (SELECT bare_host(host) FROM url)
+        THEN 'page-canonical-offsite'
+    WHEN regexp_matches(why, '^(redirects|refreshes|names) ') THEN 'page-canonical-leads-on'
+    WHEN why IS NOT NULL THEN 'page-canonical-broken'
+    ELSE 'page-canonical-elsewhere' END
+FROM (SELECT loc, why FROM page LEFT JOIN target ON target.key = canonical_key) t
+WHERE t.loc = page.loc AND not_judged IS NULL AND is_listed AND fault IS NULL
+  AND (canonicals > 1 OR canonical_key <> final_key)
+
 -- find_indexed:
 UPDATE page SET is_indexed = is_html AND NOT is_hidden AND fault IS NULL
     AND coalesce(canonical_key = final_key, true)

@@ -275,10 +275,11 @@ CREATE TABLE page (            -- a row a visit
     is_indexed BOOLEAN,        -- listed, visited, and neither its answer nor itself says otherwise
     is_soft_404 BOOLEAN,       -- it answers as a made-up path does
     fault VARCHAR,             -- the one rule about its answer that it hits, if it is listed
+    canonical_fault VARCHAR,   -- the one rule about its canonical that it hits, if it is listed
     fate VARCHAR               -- the one rule about what became of it, if it is old
 );
-CREATE VIEW target AS          -- pages that are only named, and why that is wrong; NULL if it is not
-SELECT key, CASE
+CREATE VIEW target AS          -- pages that others may name, and why that is wrong; NULL if it is not
+SELECT key, any_value(CASE
     WHEN status IN (401, 407) OR leads_to_login THEN 'requires a login'
     WHEN status >= 400 THEN 'returns ' || status
     WHEN error <> '' THEN 'is not reached (' || split_part(error, ':', 1) || ')'
@@ -287,8 +288,15 @@ SELECT key, CASE
     WHEN refresh_seconds <= 5 THEN 'refreshes to ' || refresh_url
     WHEN is_hidden THEN 'forbids indexing'
     WHEN canonical_key <> final_key THEN 'names ' || canonical || ' as canonical'
-    END AS why
-FROM page WHERE is_named AND not_judged IS NULL;
+    END) AS why
+FROM page WHERE not_judged IS NULL AND (is_listed OR is_named) GROUP BY key;
+CREATE VIEW canonical_hit AS   -- pages with another canonical page, and the rule that says so
+SELECT canonical_fault AS code, loc AS url,
+       CASE WHEN canonicals > 1 THEN canonicals || ' different ones, ' ELSE '' END || canonical
+           || CASE WHEN t.why IS NOT NULL THEN ', which ' || t.why
+                   WHEN canonical_key IN (SELECT key FROM url) THEN ', which is listed' ELSE '' END AS detail,
+       document, nullif(file, '') AS file, canonical_line AS file_line
+FROM page LEFT JOIN target t ON t.key = canonical_key WHERE canonical_fault IS NOT NULL;
 CREATE VIEW unlisted AS        -- pages of a built folder that may be indexed, and that no sitemap lists
 SELECT loc, file, is_archive_path(path_of(key)) AS is_archive FROM page
 WHERE NOT is_listed AND NOT is_named AND not_judged IS NULL AND title IS NOT NULL AND NOT is_hidden

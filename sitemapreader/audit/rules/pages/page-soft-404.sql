@@ -4,7 +4,7 @@
 -- needs: pages, visits, probes
 -- detects: The page returns 200 with the same text (apart from names) as a made-up path of its
 --   folder, whatever the status of that path, or of its host, if that is an error; or both say that there is
---   no page, and differ in at most 10 words and 30% of them; or both redirect to one page. The folder
+--   no page, and differ in no more than 10 words and 30% of them; or both redirect to one page. The folder
 --   that the page leads to counts as well. Where all pages of a
 --   folder are alike, the text must also say that the page is not found. Or the page is 404.html,
 --   at the top or in the folder of a language, and says so or is a file of a built folder.

@@ -1,0 +1,12 @@
+-- title: Listed pages whose canonical page cannot be indexed
+-- severity: error
+-- unit: pages
+-- needs: pages
+-- cause: scheme-http, host-mixed-www, variant-scheme, variant-www, url-session-id,
+--   host-not-public
+-- detects: The canonical link names another page of the site, and this page was visited: it returns
+--   an error status or no response, requires a login, is an error page or forbids indexing.
+-- meaning: Search engines ignore the link, and choose a canonical page themselves.
+-- advice: Correct the canonical: name the page itself, or a page that returns 200 and may be indexed.
+-- source: https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls
+SELECT * EXCLUDE code FROM canonical_hit WHERE code = 'page-canonical-broken'

@@ -1,0 +1,12 @@
+-- title: Listed pages whose canonical page leads to another
+-- severity: error
+-- unit: pages
+-- needs: pages
+-- cause: scheme-http, host-mixed-www, variant-scheme, variant-www, url-session-id,
+--   host-not-public
+-- detects: The canonical link names another page of the site, and this page was visited: it redirects,
+--   refreshes within five seconds, or names yet another page as canonical.
+-- meaning: A link and a redirect contradict each other, and search engines may follow neither.
+-- advice: Name the final page as canonical, and list only that page.
+-- source: https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls
+SELECT * EXCLUDE code FROM canonical_hit WHERE code = 'page-canonical-leads-on'

@@ -1,0 +1,13 @@
+-- title: Listed pages whose canonical page is on another site
+-- severity: error
+-- unit: pages
+-- needs: pages
+-- cause: scheme-http, host-mixed-www, variant-scheme, variant-www, url-session-id,
+--   host-not-public
+-- detects: The canonical link names a page on a host that no listed URL has, with or without www.
+-- meaning: Search engines index the page of the other site, and give it the value of this one.
+-- advice: If the page belongs to this site, name it as its own canonical. If it is a copy, remove it
+--   from the sitemap.
+-- source: https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls
+-- search-console: Alternate page with proper canonical tag
+SELECT * EXCLUDE code FROM canonical_hit WHERE code = 'page-canonical-offsite'
