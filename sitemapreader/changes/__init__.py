@@ -207,19 +207,20 @@ class State:
         """Yield the URLs that are missing and wait to be unlisted, with the reason of the wait."""
         sql = (
             "SELECT loc, since, document, why, name, asked_at, status, no_status, site.id,"
-            " begin_stamp, days FROM page JOIN site ON site.id = page.site WHERE NOT is_unlisted"
+            " begin_stamp, days, (SELECT ifnull(max(lost_stamp), 0) FROM url"
+            "  WHERE url.site = page.site AND url.key = page.key AND NOT kind)"
+            " FROM page JOIN site ON site.id = page.site WHERE NOT is_unlisted"
             " AND (:key IS NULL OR site.name IN (:key, :site)) ORDER BY site.name, loc"
         )
         values = {"key": None if site is None else url_key(site), "site": site}
         with open_reader(self.path) as db:
-            waited: dict[tuple[int, float], str] = {}
-            for *row, number, run, days in db.execute(sql, values):
-                since = row[1]
+            waited: dict[tuple[int, int], str] = {}
+            for *row, number, run, days, lost in db.execute(sql, values):
                 name = row[4]
-                if (number, since) not in waited:
-                    found = find_waited(db, number, run, days, since)
-                    waited[number, since] = found or name
-                yield make_unlisted(*row, waits_for=waited[number, since])
+                if (number, lost) not in waited:
+                    found = find_waited(db, number, run, days, lost)
+                    waited[number, lost] = found or name
+                yield make_unlisted(*row, waits_for=waited[number, lost])
 
     def _list_pages(self, what: RemovalKind, site: str | None) -> Iterator[Any]:
         make, columns, condition = REMOVALS[what]

@@ -30,7 +30,7 @@ from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.outcomes import ABSENT_STATUSES
 from sitemapreader._walk.memory import DEAD_NEIGHBOR, NO_NEIGHBOR
-from sitemapreader.changes.law import find_patient
+from sitemapreader.changes.law import find_patience_since
 from sitemapreader.changes.rows import hash_url
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ class PageChecker:
         self._asked_controls: set[str] = set()
         """Listed pages with a response that is not saved yet."""
         self._least = writer.run.confirm_after / 1e9
-        self._patient = find_patient(writer.run.stamp, writer.run.days) / 1e9
+        since = find_patience_since(writer.run.stamp, writer.run.days)
+        self._patience_since = since / 1e9
 
     async def check(self, allowance: UrlAllowance) -> AsyncGenerator[None, None]:
         """Check pages that are due; yield at first and between them.
@@ -263,10 +264,10 @@ class PageChecker:
         if status not in ABSENT_STATUSES:
             return None
         since, last = self._known_controls.get(url, (now, now))
-        if since > now or last < self._patient:
+        if since > now or last < self._patience_since:
             since = now
         self._note_control(url, since)
-        if since <= min(self._patient, now - _DEAD_SECONDS):
+        if since <= min(self._patience_since, now - _DEAD_SECONDS):
             return None
         return False
 

@@ -48,16 +48,23 @@ A document has four dates, which are stamps (nanoseconds): `seen_stamp`, its las
 `missing_stamp`, since when it cannot be read or is not named. Where the clock goes back, all that
 lies in the future of a run is as old as the moment before it (recall.sql).
 
-The steps at the end of a walk (`reconcile`), each a file of SQL beside:
+The steps at the end of a walk (`reconcile`), each a function here or a file of SQL beside:
 
-1. mark_named.sql: documents that are named again, and their URLs
-2. merge.sql: what documents listed comes from `log` into `url`; what a reading lacks is missing
-3. mark_unnamed.sql: the URLs of documents that nothing names any more
-4. respell.sql, if URLs are missing and each comes once: another spelling takes the place of one
-5. unlist.sql: missing URLs get a row in `page`; what is confirmed becomes unlisted
-6. forget.sql: what was told, and what is old
+1. `_collect_named`: the documents that are named, by this walk or before it
+2. mark_named.sql: documents that are named again, and their URLs
+3. merge.sql: what documents listed comes from `log` into `url`; what a reading lacks is missing
+4. `_find_unnamed`: the documents that nothing names any more
+5. mark_unnamed.sql: their URLs are missing
+6. `_count_failed_runs`: the patience with the documents that this walk does not know
+7. `_date_naming`: the reading of what names documents, and whether it is confirmed
+8. `_PROOF`: up to which stamp all documents prove losses
+9. `_find_new_losses`; respell.sql, if each URL comes once: another spelling takes the place of one
+10. unlist.sql: missing URLs get a row in `page`; what is confirmed becomes unlisted
+11. forget.sql: what was delivered, and what is old
+12. `_count_waiting` and `_name_waited`: how many wait, and for which document
 
-Steps 2, 4 and 5 are for walks with `changes`. After them, `gone.py` requests pages of `page`.
+Steps 3, 8, 9, 10 and 12 are for walks with `changes`. Step 3 is also the first one of the next
+walk, for what an interrupted one has left in `log`. After them, `gone.py` requests pages of `page`.
 """
 
 from __future__ import annotations
@@ -138,7 +145,6 @@ _NO_LIST = frozenset(
         IssueCode.EMPTY,
         IssueCode.HTML_NOT_SITEMAP,
         IssueCode.NOT_A_SITEMAP,
-        IssueCode.TABLE_NOT_SITEMAP,
         IssueCode.REDIRECTS_UP,
     }
 )
@@ -149,30 +155,45 @@ _IS_KNOWN = (
 )
 """SQL condition: this walk knows what a document lists (full), or the site claims that it is
 unchanged (claim)."""
-IS_INDEX = f"(children > 0 OR format = '{Format.INDEX}')"
-IS_GIVEN_UP = f"(missed >= {_PATIENCE_RUNS} AND missing_stamp <= :patient)"
-_IS_WAITED_FOR = f"is_named AND NOT ifnull({IS_GIVEN_UP}, FALSE)"
-_NAMING_PROVEN = f"iif({IS_INDEX} AND {_IS_WAITED_FOR}, confirmed_stamp, NULL)"
-"""SQL: the stamp up to which an index proves what it names; NULL for another document."""
-_PROVES = (
-    f"CASE WHEN {_IS_WAITED_FOR} OR (NOT is_named AND missing_stamp > :naming_confirmed)"
-    " THEN confirmed_stamp"
-    f" WHEN is_named AND evidence = 'part' AND NOT {IS_INDEX}"
-    " THEN max(confirmed_stamp, :patient) END"
+IS_INDEX = f"(document.children > 0 OR document.format = '{Format.INDEX}')"
+IS_GIVEN_UP = (
+    f"ifnull(document.missed >= {_PATIENCE_RUNS}"
+    " AND document.missing_stamp <= :patience_since, FALSE)"
 )
-"""SQL: the stamp up to which a document proves losses; NULL for one that nothing waits for. What a
-list lacks of which a part is read is known a patience later. That nothing names a document must be
-confirmed."""
-_NAMED_BEFORE = f"""
-    INSERT OR IGNORE INTO reachable WITH RECURSIVE named AS (SELECT url, is_wanted FROM reachable
-        UNION SELECT url_key(json_extract(value, '$[0]')), is_wanted FROM named
-        CROSS JOIN document ON document.site = :site AND document.url = named.url
-            AND NOT {_IS_KNOWN}
-            AND NOT (evidence IN ('part', 'absent') AND ifnull({IS_GIVEN_UP}, FALSE))
-        CROSS JOIN json_each(child_list))
-    SELECT url, is_wanted FROM named"""
-"""SQL: the earlier children of indexes that the run has not read count as named, for as long as
-the patience with an index lasts."""
+"""SQL condition: a document was not known for all of the patience."""
+_PROOF = f"""
+WITH standing AS NOT MATERIALIZED (
+    SELECT document.id, document.url, document.is_named, document.evidence,
+        document.read_stamp, document.confirmed_stamp, document.missing_stamp,
+        {IS_INDEX} AS is_index,
+        {IS_GIVEN_UP} AS is_given_up
+    FROM document WHERE document.site = :site
+),
+-- The lists of documents are known up to :naming_confirmed (robots.txt, guesses, the start page),
+-- and up to the last confirmed reading of each index.
+naming AS (
+    SELECT min(:naming_confirmed, ifnull(min(standing.confirmed_stamp), :naming_confirmed))
+        AS proven_until
+    FROM standing WHERE standing.is_index AND standing.is_named AND NOT standing.is_given_up
+),
+-- A document proves the losses up to `proven_until`; NULL: nothing waits for it.
+proof AS (
+    SELECT standing.*, CASE
+        -- any evidence, within the patience: up to its last confirmed reading
+        WHEN standing.is_named AND NOT standing.is_given_up
+            THEN standing.confirmed_stamp
+        -- nothing names it, and what names documents has not confirmed that: the same
+        WHEN NOT standing.is_named AND standing.missing_stamp > naming.proven_until
+            THEN standing.confirmed_stamp
+        -- a part for all of the patience: what the rest lacks is known a patience later
+        WHEN standing.is_named AND standing.evidence = 'part' AND NOT standing.is_index
+            THEN max(standing.confirmed_stamp, :patience_since)
+        -- absent or no evidence for all of the patience; or not named, which is confirmed
+        ELSE NULL END AS proven_until
+    FROM standing CROSS JOIN naming
+)
+"""
+"""SQL: the proof of each document from its evidence (the table at the top); a query follows."""
 _IS_LOST = "site = :site AND lost_stamp IS NOT NULL AND NOT kind"
 OLDEST_LOSS = (
     "ifnull((SELECT min(lost_stamp) FROM url INDEXED BY url_lost"
@@ -182,10 +203,6 @@ OLDEST_LOSS = (
 _HAS_LOST = (
     "EXISTS (SELECT 1 FROM url INDEXED BY url_lost"
     " WHERE site = :site AND lost_stamp IS NOT NULL{})"
-)
-_MARK_UNNAMED = (
-    "UPDATE document SET is_named = 0, missing_stamp = :stamp"
-    " WHERE site = :site AND is_named AND url NOT IN (SELECT url FROM reachable)"
 )
 _IS_PENDING = (
     "SELECT EXISTS (SELECT 1 FROM log WHERE site = :site)"
@@ -233,7 +250,11 @@ def confirm(
     reading: int,
     least: int,
 ) -> tuple[int, int]:
-    """Return which reading stands for a document, and which is confirmed, after another one."""
+    """Return `read_stamp` and `confirmed_stamp` of a document after another reading.
+
+    A reading at least `least` after the current one (`read`) confirms it, and takes its place; an
+    earlier one changes nothing. With a `least` of 0, each reading confirms itself.
+    """
     if not least:
         return max(reading, read), max(reading, confirmed)
     if not read:
@@ -299,9 +320,10 @@ def add_day(
     return (*days, stamp)[-_PATIENCE_RUNS:]
 
 
-def find_patient(stamp: int, days: tuple[int, ...]) -> int:
-    """Return the stamp since which the patience with a document or a loss has ended; 0 for none.
+def find_patience_since(stamp: int, days: tuple[int, ...]) -> int:
+    """Return the stamp since which the patience lasts: what began by then is waited for no more.
 
+    It is 0 for a site without seven walks that are a day apart.
     Days without a walk are no days of patience: a clock that is ahead looks like them.
     """
     if len(days) < _PATIENCE_RUNS:
@@ -326,26 +348,29 @@ def find_waited(
     site: int,
     stamp: int,
     days: str,
-    since: float,
+    lost_stamp: int,
 ) -> str:
-    """Return a document that a URL waits for which is missing `since`; "" for none.
+    """Return a document that a URL waits for which is missing since a stamp; "" for none.
 
     `stamp` and `days` are of the last walk over the site.
     """
-    patient = find_patient(stamp, read_days(days))
-    values = {"site": site, "since": since, "patient": patient}
-    look = "SELECT confirmed_stamp FROM site WHERE id = ?"
-    (values["naming_confirmed"],) = db.execute(look, (site,)).fetchone()
-    values["naming_confirmed"] = _find_oldest(db, _NAMING_PROVEN, values)
+    sql = "SELECT confirmed_stamp FROM site WHERE id = ?"
+    (naming_confirmed,) = db.execute(sql, (site,)).fetchone()
+    values = {
+        "site": site,
+        "lost_stamp": lost_stamp,
+        "patience_since": find_patience_since(stamp, read_days(days)),
+        "naming_confirmed": naming_confirmed,
+    }
     return _name_waited(db, values)
 
 
 def _name_waited(db: sqlite3.Connection, values: Mapping[str, Any]) -> str:
-    sql = (
-        f"SELECT url FROM document WHERE site = :site AND {_PROVES} < :since * 1e9"
-        " ORDER BY missing_stamp IS NULL, confirmed_stamp LIMIT 1"
+    query = (
+        "SELECT proof.url FROM proof WHERE proof.proven_until < :lost_stamp"
+        " ORDER BY proof.missing_stamp IS NULL, proof.confirmed_stamp LIMIT 1"
     )
-    found = db.execute(sql, values).fetchone()
+    found = db.execute(_PROOF + query, values).fetchone()
     return found[0] if found else ""
 
 
@@ -360,7 +385,7 @@ def find_unverified(
 
     An index is read in every run. Of the others each is read within `verify_after`, those first
     that were read longest ago, and a second time a day after; `elapsed` since the last run. A round
-    reads of the documents that it requests.
+    (a walk with `revisit`) verifies only documents that it requests anyway.
     """
     if not losses:
         return frozenset()
@@ -434,95 +459,153 @@ def reconcile(
         "begin_stamp": run.id,
         "stamp": run.stamp,
         "last": run.last,
-        "looked": run.looked,
+        "all_known_stamp": run.all_known_stamp,
         # What a run with a clock that is ahead forgets cannot be recalled: so each forgets only
         # what was old for the one before it.
         "before": min(run.id, run.last) - _KNOWN_FOR,
         # A clock that was behind dates losses too early, but not what is known for seven walks.
         "unlisted_before": min(run.id, run.last, *run.days) - _KNOWN_FOR,
-        "patient": find_patient(run.stamp, run.days),
+        "patience_since": find_patience_since(run.stamp, run.days),
     }
-    db.execute("DELETE FROM reachable")
-    db.executemany("INSERT INTO reachable VALUES (?, ?)", end.listed.items())
-    db.execute(_NAMED_BEFORE, values)
+    _collect_named(db, values, end)
     if _has_missing(db, values):
         _execute(db, "mark_named.sql", values)
     # the first walk has nothing to compare: the next one merges
     if run.saves and not run.is_new:
         merge(db, run.site)
-    # A document that failed and was never read may name any other.
-    unknown = (
-        "SELECT 1 FROM document WHERE site = :site AND seen_stamp >= :begin_stamp"
-        " AND status = 'failed' AND digest IS NULL AND ifnull(http_status, 0) NOT IN (404, 410)"
-        f" AND NOT ifnull({IS_GIVEN_UP}, FALSE)"
-    )
-    knows_all = end.knows_all or (end.names_none and _is_dead(db, values))
-    if knows_all and not db.execute(unknown, values).fetchone():
-        db.execute(_MARK_UNNAMED, values)
+    _find_unnamed(db, values, end)
     has_missing = _has_missing(db, values)
     if has_missing:
         _execute(db, "mark_unnamed.sql", values)
-    # In a round, what was not asked was left for another time.
-    unwanted = "(SELECT url FROM reachable WHERE NOT is_wanted)"
-    db.execute(
-        f"UPDATE document SET missed = iif({_IS_KNOWN}, 0, missed + 1),"
-        f" missing_stamp = iif({_IS_KNOWN}, NULL, ifnull(missing_stamp, :stamp))"
-        f" WHERE site = :site AND is_named AND (missing_stamp > 0 OR NOT {_IS_KNOWN})"
-        f" AND (NOT :is_round OR document.seen_stamp >= :begin_stamp OR url IN {unwanted})"
-        # Nor does a limit of the walk count.
-        f" AND ({_IS_KNOWN} OR NOT :is_cut"
-        "  OR document.seen_stamp >= :begin_stamp AND reason NOT LIKE 'budget-%')",
-        values | {"is_round": run.chosen is not None, "is_cut": end.is_cut},
-    )
-    naming_confirmed = _look(db, run, values, knows_all=end.knows_all)
-    values["naming_confirmed"] = values["all_confirmed"] = naming_confirmed
+    _count_failed_runs(db, run, values, is_cut=end.is_cut)
+    naming_confirmed = _date_naming(db, run, values, knows_all=end.knows_all)
     if not run.saves:
         if has_missing:
+            values["all_confirmed"] = naming_confirmed
             _execute(db, "forget.sql", values)
         return None
     if not has_missing:
         return Findings(
             unlisted=0, waiting=0, waits_for="", left=0, shrunk=(), missed={}
         )
-    values["naming_confirmed"] = _find_oldest(db, _NAMING_PROVEN, values)
-    values["all_confirmed"] = _find_oldest(db, _PROVES, values)
-    missed, shrunk = _find_missed(db, values)
-    if missed and run.is_unique:
+    values["naming_confirmed"] = naming_confirmed
+    values["all_confirmed"] = _find_all_confirmed(db, values)
+    new_losses, shrunk = _find_new_losses(db, values)
+    if new_losses and run.is_unique:
         _execute(db, "respell.sql", values)
     unlisted = _execute(db, "unlist.sql", values)
     _execute(db, "forget.sql", values)
-    left, waiting = db.execute(
+    left, waiting = _count_waiting(db, values)
+    waits_for = ""
+    if waiting:
+        values["lost_stamp"] = find_losses(db, run.site)[0]
+        waits_for = _name_waited(db, values)
+    return Findings(unlisted, waiting, waits_for, left, shrunk, new_losses)
+
+
+def _collect_named(
+    db: sqlite3.Connection,
+    values: Mapping[str, Any],
+    end: WalkEnd,
+) -> None:
+    """Fill `reachable` with the documents that are named.
+
+    The earlier children of indexes that the run has not read count as named, for as long as the
+    patience with an index lasts.
+    """
+    db.execute("DELETE FROM reachable")
+    db.executemany("INSERT INTO reachable VALUES (?, ?)", end.listed.items())
+    db.execute(
+        f"""
+        INSERT OR IGNORE INTO reachable
+        WITH RECURSIVE named AS (
+            SELECT url, is_wanted FROM reachable
+            UNION
+            SELECT url_key(json_extract(child.value, '$[0]')), named.is_wanted
+            FROM named
+            CROSS JOIN document ON document.site = :site AND document.url = named.url
+                AND NOT {_IS_KNOWN}
+                AND NOT (document.evidence IN ('part', 'absent') AND {IS_GIVEN_UP})
+            CROSS JOIN json_each(document.child_list) AS child
+        )
+        SELECT url, is_wanted FROM named""",
+        values,
+    )
+
+
+def _find_unnamed(
+    db: sqlite3.Connection,
+    values: Mapping[str, Any],
+    end: WalkEnd,
+) -> None:
+    """Note the documents that nothing names any more, if the walk knows all that names some."""
+    if not (end.knows_all or (end.names_none and _is_dead(db, values))):
+        return
+    # A document that failed and was never read may name any other.
+    unknown = (
+        "SELECT 1 FROM document WHERE site = :site AND seen_stamp >= :begin_stamp"
+        " AND status = 'failed' AND digest IS NULL AND ifnull(http_status, 0) NOT IN (404, 410)"
+        f" AND NOT {IS_GIVEN_UP}"
+    )
+    if db.execute(unknown, values).fetchone():
+        return
+    db.execute(
+        "UPDATE document SET is_named = 0, missing_stamp = :stamp"
+        " WHERE site = :site AND is_named AND url NOT IN (SELECT url FROM reachable)",
+        values,
+    )
+
+
+def _count_failed_runs(
+    db: sqlite3.Connection,
+    run: WalkRun,
+    values: Mapping[str, Any],
+    *,
+    is_cut: bool,
+) -> None:
+    """Count the runs in which each document was not known, since when it is not."""
+    db.execute(
+        f"UPDATE document SET missed = iif({_IS_KNOWN}, 0, missed + 1),"
+        f" missing_stamp = iif({_IS_KNOWN}, NULL, ifnull(missing_stamp, :stamp))"
+        f" WHERE site = :site AND is_named AND (missing_stamp > 0 OR NOT {_IS_KNOWN})"
+        # In a round, what was not asked was left for another time.
+        " AND (NOT :is_round OR document.seen_stamp >= :begin_stamp"
+        "  OR url IN (SELECT url FROM reachable WHERE NOT is_wanted))"
+        # Nor does a limit of the walk count.
+        f" AND ({_IS_KNOWN} OR NOT :is_cut"
+        "  OR document.seen_stamp >= :begin_stamp AND reason NOT LIKE 'budget-%')",
+        {**values, "is_round": run.chosen is not None, "is_cut": is_cut},
+    )
+
+
+def _find_all_confirmed(db: sqlite3.Connection, values: Mapping[str, Any]) -> int:
+    """Return the stamp up to which all documents, and all that names them, prove losses."""
+    query = (
+        "SELECT min(naming.proven_until, ifnull((SELECT min(proof.proven_until) FROM proof),"
+        " naming.proven_until)) FROM naming"
+    )
+    (oldest,) = db.execute(_PROOF + query, values).fetchone()
+    return int(oldest)
+
+
+def _count_waiting(
+    db: sqlite3.Connection, values: Mapping[str, Any]
+) -> tuple[int, int]:
+    """Return how many URLs have left a window in this walk, and how many lists have lost."""
+    found = db.execute(
         "SELECT count(DISTINCT iif(kind = 1 AND lost_stamp >= :begin_stamp, key, NULL)),"
         " count(DISTINCT iif(kind, NULL, key)) FROM url AS lost INDEXED BY url_lost"
         " WHERE site = :site AND lost_stamp IS NOT NULL AND kind < 2 AND NOT EXISTS"
         "  (SELECT 1 FROM url WHERE site = :site AND key = lost.key AND lost_stamp IS NULL)",
         values,
     ).fetchone()
-    waits_for = ""
-    if waiting:
-        oldest = find_losses(db, run.site)[0]
-        waits_for = _name_waited(db, {**values, "since": oldest / 1e9})
-    return Findings(unlisted, waiting, waits_for, left, shrunk, missed)
+    return found[0], found[1]
 
 
 def _has_missing(db: sqlite3.Connection, values: Mapping[str, Any]) -> bool:
     """Return whether a site has anything that is missing; most have nothing to judge."""
     (has_missing,) = db.execute(_IS_MISSING, values).fetchone()
     return bool(has_missing)
-
-
-def _find_oldest(
-    db: sqlite3.Connection,
-    stamp: str,
-    values: Mapping[str, Any],
-) -> int:
-    """Return the oldest of `naming_confirmed` and a stamp of each document, in SQL."""
-    sql = (
-        f"SELECT min(:naming_confirmed, ifnull(min({stamp}), :naming_confirmed))"
-        " FROM document WHERE site = :site"
-    )
-    (oldest,) = db.execute(sql, values).fetchone()
-    return int(oldest)
 
 
 def _is_dead(db: sqlite3.Connection, values: Mapping[str, Any]) -> bool:
@@ -536,7 +619,7 @@ def _is_dead(db: sqlite3.Connection, values: Mapping[str, Any]) -> bool:
     return bool(is_dead)
 
 
-def _look(
+def _date_naming(
     db: sqlite3.Connection,
     run: WalkRun,
     values: Mapping[str, Any],
@@ -544,15 +627,15 @@ def _look(
     knows_all: bool,
 ) -> int:
     """Date this run's reading of the naming documents; return the last confirmed one."""
-    read, confirmed = run.looks
+    read, confirmed = run.naming_readings
     if not knows_all:
         sql = "UPDATE site SET missed = missed + 1 WHERE id = :site RETURNING missed"
         (missed,) = db.execute(sql, values).fetchone()
-        is_given_up = missed >= _PATIENCE_RUNS and read <= values["patient"]
+        is_given_up = missed >= _PATIENCE_RUNS and read <= values["patience_since"]
         return run.stamp if is_given_up else confirmed
     asked = run.kept or run.stamp
     read, confirmed = confirm(read, confirmed, asked, run.confirm_after)
-    indexes = f"WHERE site = :site AND {IS_INDEX} AND {_IS_WAITED_FOR}"
+    indexes = f"WHERE site = :site AND {IS_INDEX} AND is_named AND NOT {IS_GIVEN_UP}"
     db.execute(
         "UPDATE site SET read_stamp = :read, confirmed_stamp = :confirmed, missed = 0,"
         " looked_stamp = max(looked_stamp, (SELECT min(:asked, ifnull(min(read_stamp), :asked))"
@@ -562,21 +645,21 @@ def _look(
     return confirmed
 
 
-def _find_missed(
+def _find_new_losses(
     db: sqlite3.Connection, values: Mapping[str, int]
 ) -> tuple[dict[int, int], tuple[tuple[str, int, int], ...]]:
-    """Return the URLs missing in this walk, and the documents that lost more than half."""
-    missed = (
+    """Return how many URLs each document has lost in this walk, and which lost more than half."""
+    new_losses = (
         "SELECT document.id, document.url, count(*), entries, is_named"
         " FROM url AS lost INDEXED BY url_lost JOIN document ON document.id = lost.document"
         " WHERE lost.site = :site AND lost_stamp > :last AND NOT lost.kind"
         " AND (evidence <> 'absent' OR NOT is_named) GROUP BY document.id"
     )
-    rows = db.execute(missed, values).fetchall()
+    rows = db.execute(new_losses, values).fetchall()
     shrunk = (
-        (url, lost, kept)
-        for _, url, lost, kept, is_named in rows
-        if is_named and lost > kept and lost + kept >= _SHRUNK_FROM
+        (url, lost, still_listed)
+        for _, url, lost, still_listed, is_named in rows
+        if is_named and lost > still_listed and lost + still_listed >= _SHRUNK_FROM
     )
     by_number = {number: lost for number, _, lost, _, _ in rows}
     return by_number, tuple(sorted(shrunk))

@@ -7,6 +7,6 @@ WHERE site = (SELECT site FROM document WHERE site = :site AND NOT is_named AND 
 -- What was never fetched, such as what is of another host or beyond a limit, may have a URL that is
 -- missing: as a row it is waited for as others are.
 INSERT OR IGNORE INTO document (site, url, confirmed_stamp)
-SELECT :site, url, :looked - 1 FROM reachable
+SELECT :site, url, :all_known_stamp - 1 FROM reachable
 WHERE EXISTS (SELECT 1 FROM url INDEXED BY url_lost
     WHERE site = :site AND lost_stamp IS NOT NULL AND NOT kind)

@@ -66,8 +66,9 @@ class WalkRun:
         days: the last seven walks that are a day apart, this one too.
         is_resumed: whether it goes on with a walk that was stopped.
         is_new: whether the state knows no URL of the site, so that every entry is new.
-        looked: the last walk before it that knew all documents.
-        looks: `read_stamp` and `confirmed_stamp` of the place that names documents.
+        all_known_stamp: the last walk before it that knew all documents and indexes (the column
+            `looked_stamp`).
+        naming_readings: `read_stamp` and `confirmed_stamp` of what names documents.
         unverified: documents that are read in full, by keys of URLs.
         ranks: key of a URL -> when it was answered.
         chosen: documents that are due, by keys of URLs, if only those are requested.
@@ -87,8 +88,8 @@ class WalkRun:
     days: tuple[int, ...] = ()
     is_resumed: bool = False
     is_new: bool = False
-    looked: int = 0
-    looks: tuple[int, int] = (0, 0)
+    all_known_stamp: int = 0
+    naming_readings: tuple[int, int] = (0, 0)
     unverified: frozenset[str] = frozenset()
     ranks: Mapping[str, float] = attrs.field(factory=dict)
     chosen: frozenset[str] | None = None
@@ -259,8 +260,9 @@ def load_document(
 ) -> DocumentRow:
     """Return the row of a document; a new one if a run is the first to meet it."""
     found = db.execute(_FIND, (run.site, url)).fetchone()
-    # It may be as old as the last look before this run: what was lost by then may be in it.
-    return DocumentRow(*(found or (None, run.site, url, run.looked - 1)))
+    # It may be as old as the last walk that knew all: what was lost by then may be in it.
+    new = None, run.site, url, run.all_known_stamp - 1
+    return DocumentRow(*(found or new))
 
 
 def write_lastmod(entry: SitemapEntry) -> str | None:

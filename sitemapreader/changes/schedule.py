@@ -110,9 +110,9 @@ def learn(
             each.rate = 0.0
         else:
             each.rate = _find_rate(each)
-    # It may be as old as the last look before this run, as in `load_document`.
+    # It may be as old as the last walk that knew all, as in `load_document`.
     rows = [
-        (run.site, url, run.looked - 1, *attrs.astuple(each)[1:])
+        (run.site, url, run.all_known_stamp - 1, *attrs.astuple(each)[1:])
         for url, each in observed.items()
     ]
     db.executemany(_SAVE_OBSERVATIONS, rows)

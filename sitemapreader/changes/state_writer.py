@@ -116,7 +116,7 @@ class StateWriter:
         if last > present + _CLOCK_SLACK:
             law.recall(db, site, present)
             found = self._find_site(db)
-        site, last, since, ended, stopped, days, looked, *looks = found
+        site, last, since, ended, stopped, days, all_known, *naming = found
         walked = law.read_days(days)
         # One that a limit of URLs stopped goes on whenever the next one comes.
         is_resumed = bool(last) and ended is None
@@ -146,8 +146,8 @@ class StateWriter:
             days=walked,
             is_resumed=is_resumed,
             is_new=not db.execute(known, {"site": site}).fetchone(),
-            looked=looked,
-            looks=tuple(looks),
+            all_known_stamp=all_known,
+            naming_readings=tuple(naming),
         )
         if revisit is not None:
             run = schedule.choose(db, run, revisit, now, self._verify_after / 1e9)
@@ -170,8 +170,8 @@ class StateWriter:
             f" iif({law.IS_GIVEN_UP}, seen_stamp / 1e9, ifnull(read_at, 0.0)))"
             " FROM document WHERE site = :site AND is_named"
         )
-        patient = law.find_patient(stamp, walked)
-        ranks = dict(db.execute(sql, {"site": site, "patient": patient}))
+        since = law.find_patience_since(stamp, walked)
+        ranks = dict(db.execute(sql, {"site": site, "patience_since": since}))
         return attrs.evolve(run, ranks=ranks)
 
     def _find_site(self, db: Connection) -> Any:

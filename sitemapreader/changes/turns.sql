@@ -2,13 +2,13 @@
 -- :far is 32 days ahead: what is to wait for longer was said under another clock.
 
 WITH chosen AS (
-    SELECT site.id, name, lost_stamp, total(rate) AS total
+    SELECT site.id, name, site.lost_stamp AS oldest_loss, total(rate) AS total
     FROM site CROSS JOIN document ON document.site = site.id
     WHERE name IN (SELECT value FROM json_each(:names))
     GROUP BY site.id
 ),
 observed AS (
-    SELECT document.*, total, name, lost_stamp,
+    SELECT document.*, total, name, oldest_loss,
         iif(asked_at > :now, 24, (:now - asked_at) / 3600.0) AS waited,
         iif(asked_at > :now, 0, asked_at + 600) AS rested
     FROM chosen CROSS JOIN document ON document.site = chosen.id
@@ -19,7 +19,7 @@ turn AS (
         max(:now, rested, iif(not_before > :far, 0, not_before)) AS due,
         -- its square, because not every SQLite knows roots
         rate * rate * waited * waited * waited * waited / total AS waiting,
-        -- a missed URL waits for it: it was not asked since, or a day ago for the first time
-        confirmed_stamp < lost_stamp AND asked_at < max(lost_stamp / 1e9, :now - 82800) AS is_awaited
+        -- a missing URL waits for it: it was not asked since, or a day ago for the first time
+        confirmed_stamp < oldest_loss AND asked_at < max(oldest_loss / 1e9, :now - 82800) AS is_awaited
     FROM observed
 )

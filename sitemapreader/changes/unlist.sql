@@ -6,36 +6,53 @@ WHERE site = :site AND lost_stamp IS NOT NULL AND NOT kind AND EXISTS (SELECT 1 
     WHERE its.site = :site AND its.key = url.key AND its.kind = 1
         AND +its.lost_stamp > url.lost_stamp);
 
--- What this run has missed may be asked from now on; it waits to be unlisted.
+-- What this run has missed may be asked from now on; it waits to be unlisted. It is missing since
+-- the first document has lost it; `document` is the last one. A URL of an absent document has no
+-- row before its loss is confirmed.
 INSERT INTO page (site, key, loc, since, document, why, is_unlisted, due)
-SELECT :site, key, loc, lost_stamp / 1e9, document.url, iif(is_named, 'missing', 'unnamed'), 0,
-    lost_stamp / 1e9
+SELECT :site, lost.key, lost.loc, lost.lost_stamp / 1e9, document.url,
+    iif(document.is_named, 'missing', 'unnamed'), 0, lost.lost_stamp / 1e9
 FROM url AS lost INDEXED BY url_lost CROSS JOIN document ON document.id = lost.document
-WHERE lost.site = :site AND lost_stamp IS NOT NULL AND NOT lost.kind
-    AND (evidence <> 'absent' OR NOT is_named)
-    AND NOT EXISTS (SELECT 1 FROM url
-        WHERE site = :site AND key = lost.key AND lost_stamp IS NULL)
-ON CONFLICT DO NOTHING;
+WHERE lost.site = :site AND lost.lost_stamp IS NOT NULL AND NOT lost.kind
+    AND (document.evidence <> 'absent' OR NOT document.is_named)
+    AND NOT EXISTS (SELECT 1 FROM url AS its
+        WHERE its.site = :site AND its.key = lost.key AND its.lost_stamp IS NULL)
+ORDER BY lost.lost_stamp
+ON CONFLICT DO UPDATE SET document = excluded.document, why = excluded.why
+    WHERE NOT page.is_unlisted AND page.document <> excluded.document;
 
 -- Losses that are confirmed. What a window still lists may leave it later, which makes no URL
 -- unlisted; this does.
-INSERT INTO judged
-SELECT key, document, loc, lost_stamp, lost.kind
+INSERT INTO confirmed_loss
+SELECT lost.key, lost.document, lost.loc, lost.lost_stamp, lost.kind
 FROM url AS lost INDEXED BY url_lost CROSS JOIN document ON document.id = lost.document
-WHERE lost.site = :site AND lost_stamp IS NOT NULL AND (lost.kind = 2
-        OR (NOT lost.kind AND lost_stamp <= :all_confirmed AND (NOT is_named OR missing_stamp IS NULL
-            OR confirmed_stamp >= lost_stamp
-            OR (evidence IN ('part', 'absent') AND lost_stamp <= :patient))))
-    AND NOT EXISTS (SELECT 1 FROM url
-        WHERE site = :site AND key = lost.key AND kind AND lost_stamp IS NULL);
+WHERE lost.site = :site AND lost.lost_stamp IS NOT NULL
+    AND (
+        -- its record says that it was deleted
+        lost.kind = 2
+        -- a list has lost it, all documents prove that by now, and the list itself
+        OR (NOT lost.kind AND lost.lost_stamp <= :all_confirmed AND (
+            -- is named by nothing,
+            NOT document.is_named
+            -- was known in this run,
+            OR document.missing_stamp IS NULL
+            -- has confirmed its loss,
+            OR document.confirmed_stamp >= lost.lost_stamp
+            -- or was cut, damaged or absent for all of the patience
+            OR (document.evidence IN ('part', 'absent') AND lost.lost_stamp <= :patience_since)))
+    )
+    AND NOT EXISTS (SELECT 1 FROM url AS its
+        WHERE its.site = :site AND its.key = lost.key AND its.kind AND its.lost_stamp IS NULL);
 
 -- They are unlisted, unless another document lists them, or has lost them later.
 INSERT INTO page (site, key, loc, since, due, document, why, is_unlisted)
-SELECT :site, key, loc, lost / 1e9, lost / 1e9, document.url,
-    CASE judged.kind WHEN 2 THEN 'deleted' ELSE iif(is_named, 'missing', 'unnamed') END, 1
-FROM (SELECT *, max(lost) FROM judged GROUP BY key) AS judged
-JOIN document ON document.id = judged.document
-WHERE NOT EXISTS (SELECT 1 FROM url WHERE site = :site AND key = judged.key
-    AND (lost_stamp IS NULL OR (NOT kind AND judged.kind < 2
-        AND (key, document) NOT IN (SELECT key, document FROM judged))))
-ON CONFLICT DO UPDATE SET is_unlisted = 1, why = excluded.why WHERE NOT is_unlisted
+SELECT :site, loss.key, loss.loc, loss.lost_stamp / 1e9, loss.lost_stamp / 1e9, document.url,
+    CASE loss.kind WHEN 2 THEN 'deleted' ELSE iif(document.is_named, 'missing', 'unnamed') END, 1
+FROM (SELECT key, document, loc, kind, max(lost_stamp) AS lost_stamp
+    FROM confirmed_loss GROUP BY key) AS loss
+JOIN document ON document.id = loss.document
+WHERE NOT EXISTS (SELECT 1 FROM url AS its WHERE its.site = :site AND its.key = loss.key
+    AND (its.lost_stamp IS NULL OR (NOT its.kind AND loss.kind < 2
+        AND (its.key, its.document) NOT IN (SELECT key, document FROM confirmed_loss))))
+ON CONFLICT DO UPDATE SET is_unlisted = 1, document = excluded.document, why = excluded.why
+    WHERE NOT page.is_unlisted

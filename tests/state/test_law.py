@@ -527,3 +527,34 @@ async def test_walks_that_are_all_resumed(
     lists[TWO] = urlset(*pages(4, 5))
     served = serve() if indexes else serve(ONE)
     assert any([await go(served) for _ in range(5)])
+
+
+async def test_the_document_of_a_loss_is_the_last_one(told: Told, db: Path) -> None:
+    """Two lists lose a URL, one after another: the later one is the last that listed it."""
+    start = index(ONE, TWO)
+    whole = {TOP: start, ONE: urlset(*pages(1, 2)), TWO: urlset(*pages(1, 3))}
+    await told.walk(whole)
+    await told.walk(whole | {ONE: urlset(*pages(2))})
+    none = {TOP: start, ONE: urlset(*pages(2)), TWO: urlset(*pages(3))}
+    await told.walk(none, 12 * HOUR)
+    assert [row.document for row in State(db).waiting()] == [TWO]
+    await told.walk(none, 12 * HOUR)
+    assert await told.walk(none) == ["1"]
+    assert [row.document for row in State(db).unlisted()] == [TWO]
+
+
+@pytest.mark.cases(3)
+@pytest.mark.parametrize("microseconds", range(1, 9))
+async def test_a_document_that_has_confirmed_a_loss_is_not_waited_for(
+    told: Told, db: Path, clock: SetClock, microseconds: int
+) -> None:
+    """A stamp has nanoseconds: what is as old as a loss is not older than it."""
+    clock.now += microseconds / 1e6
+    names = f"Sitemap: {ONE}\n".encode()
+    await told.walk({ROBOTS: names, ONE: urlset(*pages(1, 2))})
+    # what it may name beyond its end is not known
+    cut = names + b"# " + b"x" * 512_000
+    for _ in range(2):
+        assert await told.walk({ROBOTS: cut, ONE: urlset(*pages(2))}) == []
+        waits_for = [row.waits_for for row in State(db).waiting()]
+    assert waits_for == [SITE]

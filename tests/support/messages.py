@@ -22,7 +22,7 @@ SQL = re.compile(
     r"\b(SELECT|INSERT|UPDATE|DELETE|FROM|PRAGMA|CREATE|ALTER|ATTACH|DETACH|COPY|JOIN|WHERE"
     r"|ORDER BY|GROUP BY|BEGIN|BETWEEN|VACUUM|COALESCE|IS (NOT )?NULL|DROP (TABLE|VIEW)|READ_ONLY"
     r"|SAVEPOINT|RELEASE|ROLLBACK|STRUCT|VARCHAR|TIMESTAMP|AND NOT|SET [a-z_]+ =)\b|\biif\("
-    r"|:run\b|:patient\b|\(children > 0"
+    r"|\bdocument\.[a-z_]+ [<=>O]"
 )
 CODE = re.compile(
     r"\(\?[:=!<>P]|\[\^|\\[sdwbx]|</|^<!|\{%|^[a-z-]+=\{|\w\[\w*[\[(]|^[A-Z]\w+\[|;q=|; charset="
