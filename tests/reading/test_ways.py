@@ -9,8 +9,9 @@ from random import Random
 
 import pytest
 
+from sitemapreader import Issue, IssueCode
 from sitemapreader._types.models import UrlEntry
-from tests.support.reading import check_ways, count_issues, locs, urlset
+from tests.support.reading import URLSET, check_ways, count_issues, locs, urlset
 from tests.support.scale import SCALE
 
 IMAGES = (
@@ -149,6 +150,7 @@ SYSTEMATIC = {
         "changefreq priority",
         1,
     ),
+    "relative": ("<loc>/%d</loc>", "relative-loc", 1),
     "blanks": ("<loc>https://a.example/%d x</loc>", "url-characters", 1),
     "no URL": ("<loc>https:///%d</loc><lastmod>never</lastmod>", "malformed", 0),
     "repeated": (
@@ -172,6 +174,24 @@ def test_an_issue_of_each_record_is_counted_in_each(name: str) -> None:
     events = check_ways(document)
     assert len(events) == size * entries + 10 * len(codes.split())
     assert count_issues(document) == dict.fromkeys(codes.split(), size)
+
+
+@pytest.mark.parametrize("number", [1, 3, 12, 150])
+@pytest.mark.parametrize("base", ["", "https://b.example/c/", "../d/"])
+@pytest.mark.parametrize("odd", ["", "<url><loc/></url>", "<url><loc>x y</loc></url>"])
+def test_a_relative_url_has_its_line_and_base(odd: str, base: str, number: int) -> None:
+    """Each of the first ten is told with its line, whatever stands between them."""
+    record = f"<url><loc>https://a.example/</loc></url>\n\n<url>\n<loc> e </loc></url>{odd}\n"
+    document = URLSET.replace(b">", f' xml:base="{base}">'.encode())
+    document += record.encode() * number + b"</urlset>"
+    events = check_ways(document)
+    issues = [event for event in events if isinstance(event, Issue)]
+    told = [issue.line for issue in issues if issue.code is IssueCode.RELATIVE_LOC]
+    size = record.count("\n")
+    first = document[: document.index(b"<loc> e")].count(b"\n")
+    if "x y" not in odd:
+        assert told == [first + size * place for place in range(min(number, 10))]
+    assert count_issues(document)[IssueCode.RELATIVE_LOC] >= number
 
 
 def test_a_section_that_is_not_closed_ends_with_its_record() -> None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from sitemapreader._read import SitemapReader, reader as sitemap_reader
 from sitemapreader._read.feedparser import FeedparserAnswer
-from sitemapreader._read.xml import patterns
+from sitemapreader._read.xml import batches, patterns
 from sitemapreader._types.issues import Issue, IssueCode
 from sitemapreader._types.models import SitemapEntry, UrlEntry
 from sitemapreader._types.options import Limits
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
     from sitemapreader._types.models import Event
@@ -60,9 +61,15 @@ def without_feedparser() -> AbstractContextManager[Any]:
     return read_with(run_feedparser=lambda *_: FeedparserAnswer())
 
 
-def without_patterns() -> AbstractContextManager[Any]:
-    """Let the tree read all records."""
-    return mock.patch.object(patterns, "PATTERNS", new=False)
+@contextmanager
+def without_patterns() -> Iterator[None]:
+    """Let the tree read all records, also those of a document that begins like another."""
+    batches._start_patterns.cache_clear()
+    try:
+        with mock.patch.object(patterns, "PATTERNS", new=False):
+            yield
+    finally:
+        batches._start_patterns.cache_clear()
 
 
 def read_by_tree(data: bytes, **limits: Any) -> list[Event]:

@@ -331,20 +331,23 @@ class XmlReader:
     def _read_common_records(self) -> Iterator[Events]:
         """Read as far as the pattern goes, and the odd records on the way by the tree."""
         stretches, end = self._patterns.read(
-            self._window.text, self._window.position, self._stats
+            self._window.text,
+            self._window.position,
+            self._stats,
+            self._window.count_lines,
         )
         yield from self._read_stretches(stretches, self._read_complete)
         self._window.position = end
 
     def _read_stretches(
         self,
-        stretches: list[Stretch[Odd]],
+        stretches: Iterable[Stretch[Odd]],
         read_odd: Callable[[Odd], Iterator[Events]],
     ) -> Iterator[Events]:
         """Deliver entries by columns, and read the odd records between them."""
-        for entries, odd in stretches:
-            self._stats.count_entries(len(entries))
-            yield entries
+        for events, count, odd in stretches:
+            self._stats.count_entries(count)
+            yield events
             if odd:
                 yield from read_odd(odd)
 
@@ -503,7 +506,7 @@ def read_whole(
     stats: ReadStats,
     limits: Limits,
 ) -> tuple[Format, Events] | None:
-    """Return format and entries of a whole document; `None` if it is not all common.
+    """Return format and events of a whole document; `None` if it is not all common.
 
     Most documents are small, and what this leaves out takes twice as long as their records.
     """
@@ -515,15 +518,15 @@ def read_whole(
     if not found or len(data) > limits.record_bytes:
         return None
     prolog, start = found
-    stretches, end = _start_patterns(prolog, limits).read(text, start, stats)
-    if len(stretches) != 1:
-        return None
-    entries, odd_span = stretches[0]
-    if odd_span:
-        return None
+    stretches, end = _start_patterns(prolog, limits).read(
+        text, start, stats, lambda place: 1 + text.count("\n", 0, place)
+    )
     # without comments: mostly
     is_bare = text[end:].strip(" \t\r\n") == f"</{prolog.root}>"
     if not (is_bare or is_end(text, end, [prolog.root])):
         return None
-    stats.count_entries(len(entries))
-    return prolog.format, entries
+    events, count, odd_span = next(stretches, ([], 0, None))
+    if odd_span or not count:
+        return None
+    stats.count_entries(count)
+    return prolog.format, events

@@ -9,7 +9,7 @@ need no Issue; their values are read from the text of their elements when one of
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 from itertools import compress, count, repeat
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from xml.etree.ElementTree import Element
@@ -45,10 +45,11 @@ from sitemapreader._read.xml.markup import (
 from sitemapreader._read.xml.tree import parse_element
 from sitemapreader._types.models import Format, leave_unread
 from sitemapreader._types.options import PATTERNS
+from sitemapreader._types.urls import find_base
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from sitemapreader._read.xml.columns import Stretch
     from sitemapreader._read.xml.prolog import Prolog
@@ -89,15 +90,22 @@ class PatternReader:
         text: str,
         start: int,
         stats: ReadStats,
-    ) -> tuple[list[Stretch[Span]], int]:
-        """Read common records from a place on; return also where the last ends."""
+        find_line: Callable[[int], int],
+    ) -> tuple[Iterator[Stretch[Span]], int]:
+        """Read common records from a place on; return also where the last ends.
+
+        `find_line` returns the line of a place. Nothing is counted before the first stretch is
+        taken.
+        """
         names = self._find_names()
         if names is None or len(text) > LONGEST_TRIED:
-            return [], start
+            return iter(()), start
         start = pass_nothing(text, start)
         record_texts, rest = _find_texts(stats, names, text[start:])
         if not record_texts.size:
-            return [], start
+            return iter(()), start
+        bases = filter(None, self._prolog.bases)
+        record_texts.base = reduce(find_base, bases, stats.sitemap)
         end = len(text) - len(rest)
         read = text[start:end]
         outside = cut_sections(read)
@@ -113,12 +121,13 @@ class PatternReader:
         entries = record_texts.make_entries(self._prolog.format)
         if record_texts.runs or record_texts.extras:
             entries = self._leave_unread(names, list(entries), record_texts)
-        if record_texts.odd and not spans:
+        if (record_texts.odd or record_texts.relative) and not spans:
             spans = _find_spans(names.pattern, text, start, end)
 
         stretches = record_texts.cut(
             entries,
             lambda places: (spans[places.start][0], spans[places.stop - 1][1]),
+            lambda place: find_line(spans[place][0]),
         )
         return stretches, end
 

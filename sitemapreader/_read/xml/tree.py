@@ -43,7 +43,7 @@ from sitemapreader._read.xml.markup import (
 from sitemapreader._types.issues import IssueCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Iterator
 
     from sitemapreader._read.stats import ReadStats
     from sitemapreader._read.vocabulary import Names
@@ -76,6 +76,10 @@ class Batch:
     elements: list[Element]
     find_line: Callable[[Element], int]
     repairs: Repairs
+
+    def find_record_line(self, place: int) -> int:
+        """Return the line on which a record begins."""
+        return self.find_line(self.elements[place])
 
     def take_records(self, places: slice) -> list[Record]:
         """Return some of its records, to be read one by one."""
@@ -132,7 +136,7 @@ class TreeReader:
 
     def read_columns(
         self, batch: Batch, stats: ReadStats
-    ) -> list[Stretch[list[Record]]]:
+    ) -> Iterator[Stretch[list[Record]]]:
         """Read the records of a batch that have nothing but fields of the protocol."""
         elements = batch.elements
         names = self._prolog.names
@@ -147,11 +151,12 @@ class TreeReader:
         else:
             columns = None
         if columns is None:
-            return [([], batch.take_records(slice(0, len(elements))))]
+            yield [], 0, batch.take_records(slice(0, len(elements)))
+            return
         columns.note_repairs(batch.repairs)
         columns.blank_odd()
         entries = columns.make_entries(format_)
-        return columns.cut(entries, batch.take_records)
+        yield from columns.cut(entries, batch.take_records, batch.find_record_line)
 
     def parse_record(
         self, text: str, line: int
