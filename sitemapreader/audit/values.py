@@ -425,3 +425,9 @@ class Difference:
     still: int | None = None
     only_before: list[str] | None = None
     only_after: list[str] | None = None
+
+    @property
+    def is_worse(self) -> bool:
+        """True if it is new or worse, or found by a rule that the earlier audit did not run."""
+        is_first = self.trend is Trend.UNKNOWN and self.before is None
+        return self.trend in (Trend.NEW, Trend.WORSE) or (is_first and bool(self.after))

@@ -273,3 +273,20 @@ def test_the_reason_for_no_languages_is_true(tmp_path: Path) -> None:
     with audit_sync(site, base_url=BASE, select=["hreflang-conflict"]) as result:
         (left_out,) = result.facts.not_run
     assert "no visited page that may be indexed" in left_out.reason
+
+
+def test_a_finding_that_the_earlier_audit_could_not_have_fails(tmp_path: Path) -> None:
+    """Old URLs were not checked before, and some are lost: the gate does not let them through."""
+    site = build_site(tmp_path / "site", lost=[], listed=FINE)
+    names = [str(tmp_path / f"{name}.json") for name in ("before", "after")]
+    for path, was in zip(names, (None, [f"{BASE}gone"]), strict=True):
+        with audit_sync(site, base_url=BASE, select=["was-lost"], was=was) as result:
+            result.write(path)
+    (found,) = compare_audits(*names)
+    assert (found.trend, found.before, found.after) == (Trend.UNKNOWN, None, 1)
+    assert found.is_worse
+    (back,) = compare_audits(*names[::-1])
+    assert not back.is_worse
+    for order, code in ((names, 5), (names[::-1], 0)):
+        assert run("compare", *order, "--fail-on", "error").returncode == code
+    assert run("compare", *names, "--fail-on", "never").returncode == 0

@@ -59,7 +59,6 @@ from sitemapreader.audit.rules import (
     list_rules,
     match_codes,
 )
-from sitemapreader.audit.values import Rule, Trend
 from sitemapreader.output import write_file
 
 if TYPE_CHECKING:
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
 
     from sitemapreader._types.outcomes import Document
     from sitemapreader.audit import Audit
+    from sitemapreader.audit.values import Rule
     from sitemapreader.pages import PageVisit
 
 
@@ -384,8 +384,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
     if code != ALL_READ or arguments.fail_on == "never":
         return code
     is_worse = any(
-        each.trend in (Trend.NEW, Trend.WORSE)
-        and is_grave(each.severity, arguments.fail_on)
+        each.is_worse and is_grave(each.severity, arguments.fail_on)
         for each in differences
     )
     return FOUND if is_worse else ALL_READ
