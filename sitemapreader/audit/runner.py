@@ -137,6 +137,9 @@ def _explain_robots(database: AuditDatabase, *, is_http: bool) -> str:
     if status in (404, 410):
         if is_http:
             return f"the site has no robots.txt ({status})"
+        below = database.ask_column("SELECT base_url FROM built WHERE NOT is_whole")
+        if below:
+            return f"the folder is at {below[0]}, and its host has the robots.txt"
         return _NO_ROBOTS_FILE
     return f"no robots.txt was read ({' '.join(str(part) for part in (reason, status) if part)})"
 

@@ -438,13 +438,13 @@ class SiteVisits:
     def _find_fitting(self, folder: FolderFetcher, urls: list[str]) -> str:
         """Return the URL of a folder on the host of most listed URLs, or else of named sitemaps.
 
-        "" if the folder has the host that the sitemaps have.
+        "" if any of them is below the URL that the folder has.
         """
-        base = origin_of(folder.base_url)
-        named = urls or self._list_named(base)
-        origins = Counter(map(origin_of, named))
-        if not origins or base in origins:
+        base = url_key(folder.base_url)
+        named = urls or self._list_named(origin_of(folder.base_url))
+        if not named or any(f"{url_key(url)}/".startswith(base) for url in named):
             return ""
+        origins = Counter(map(origin_of, named))
         ((origin, _),) = origins.most_common(1)
         return PageFolder(folder.folder, origin).find_base_url()
 

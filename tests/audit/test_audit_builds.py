@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -159,8 +160,8 @@ def test_pages_at_other_urls_than_the_listed_are_missing(
     folder = build_pages(tmp_path, urls, "index.html", "install.html")
     ended = run("audit", str(folder), "--base-url", base)
     assert ended.returncode == 5
-    assert "[page-missing]\n    2 of 2 pages" in ended.stdout
-    assert (f"(not below {base})" in ended.stdout) == (not urls[0].startswith(base))
+    assert re.search(r"\[page-missing\](,|\n   ) 2 of 2 pages", ended.stdout)
+    assert ("is below this URL" in ended.stdout) == (not urls[0].startswith(base))
 
 
 @pytest.mark.parametrize(
@@ -195,6 +196,26 @@ def test_a_base_url_on_a_host_that_is_not_listed_is_the_first_error(
     for words in (["--ignore", "base-url-elsewhere"], ["--select", "page-missing"]):
         done = run("audit", str(folder), "--base-url", wrong, "--fail-on=never", *words)
         assert done.returncode == 3
+
+
+@pytest.mark.parametrize("wrong", ["manual/v2/", "docs/", "docs"])
+def test_a_base_url_with_a_path_too_many_names_the_one_that_fits(
+    wrong: str, tmp_path: Path
+) -> None:
+    """The pages that have no file there are the same fault, and nothing is said to be built."""
+    base = "https://docs.example/manual/"
+    names = ("index.html", "install.html", "usage.html")
+    urls = [base + path for path in ("", "install", "usage")]
+    folder = build_pages(tmp_path, urls, *names)
+    (folder / "robots.txt").write_text(f"Sitemap: {base}sitemap.xml")
+    with audit_sync(folder, base_url=f"https://docs.example/{wrong}") as result:
+        first, *others = result.findings
+        assert first.rule.code == "base-url-elsewhere"
+        assert first.examples[0].detail.endswith(f"fits {base}")
+        assert {each.cause for each in others} <= {"base-url-elsewhere"}
+        assert counts(result)["page-missing"] == ("error", 3)
+        reasons = {each.reason for each in result.facts.not_run}
+        assert not [each for each in reasons if "has no robots.txt" in each]
 
 
 def test_robots_txt_of_another_host_than_the_base_url_is_that_error(
@@ -562,7 +583,7 @@ def test_archives_have_a_rule_of_their_own(tmp_path: Path) -> None:
     """Another page that no sitemap lists makes no difference to them, nor to a baseline."""
     names = ("index.html", "archives/index.html", "tags/sea.html")
     listed = build_pages(tmp_path, ["https://blog.example/"], *names)
-    archives = [(name, name) for name in names[1:]]
+    archives = [("archives/", names[1]), (names[2], names[2])]
     known = tmp_path / "known.json"
     with audit_sync(listed) as result:
         assert hits(result) == {"page-unlisted-archive": archives}

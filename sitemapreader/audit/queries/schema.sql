@@ -317,7 +317,7 @@ CREATE TABLE unnamed (         -- sitemaps of a built folder that nothing names
 );
 CREATE TABLE built (           -- one row if the source is a built folder
     base_url VARCHAR, base_key VARCHAR,     -- its URL on the site
-    fitting_url VARCHAR,       -- the URL that fits the listed ones, if all are on other hosts
+    fitting_url VARCHAR,       -- the URL that fits the listed ones, if none is below base_url
     may_answer_more BOOLEAN, answers_all BOOLEAN,
     is_whole BOOLEAN           -- the site, and not a folder of it
 );

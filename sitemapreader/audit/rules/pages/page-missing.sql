@@ -2,6 +2,7 @@
 -- severity: error
 -- unit: pages
 -- needs: folder, pages
+-- cause: base-url-elsewhere
 -- detects: The built folder has no file for the URL, or the URL is not below the base URL of the
 --   folder. A warning where .htaccess, web.config, _worker.js or staticwebapp.config.json may serve
 --   it.

@@ -2,7 +2,7 @@
 -- severity: info
 -- unit: unlisted pages
 -- needs: folder, pages, complete
--- cause: host-not-public, host-other
+-- cause: base-url-elsewhere, host-not-public, host-other
 -- detects: As `page-unlisted`, but the page is a list of others: /archive/, /tags/, /category/,
 --   /authors/ and the pages below.
 -- meaning: Search engines find the listed pages without them.

@@ -2,7 +2,7 @@
 -- severity: warning
 -- unit: unlisted pages
 -- needs: folder, pages, complete
--- cause: host-not-public, host-other
+-- cause: base-url-elsewhere, host-not-public, host-other
 -- detects: The built folder has a page that may be indexed, and no sitemap lists it. Left out are
 --   error pages, search.html, indexes of words, numbered parts of lists (/page/2/, /2026/11/),
 --   parts of pages (without a title), and pages with a refresh, noindex, another canonical or a
