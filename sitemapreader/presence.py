@@ -18,13 +18,13 @@ import attrs
 
 from sitemapreader._api import walk
 from sitemapreader._event_loop import without_await
-from sitemapreader._types.arguments import Search
+from sitemapreader._types.arguments import Follow, Search
 from sitemapreader._types.counts import count_units
 from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.issues import Issue, IssueCode, excerpt, show_url
 from sitemapreader._types.models import Format, UrlEntry, Via
 from sitemapreader._types.options import FetchOptions, Limits
-from sitemapreader._types.outcomes import ALREADY_READ, Role, Status
+from sitemapreader._types.outcomes import ALREADY_READ, Role, Status, is_read_to_end
 from sitemapreader._types.urls import host_of, origin_of, parse_url, url_key
 from sitemapreader._walk.filters import EntryFilter
 from sitemapreader._walk.memory import explain_no_status
@@ -176,6 +176,7 @@ async def why(
     include: Sequence[str | re.Pattern[str]] | str = (),
     exclude: Sequence[str | re.Pattern[str]] | str = (),
     language: str = "",
+    follow: Follow | None = None,
     state: State | Path | str | None = None,
     fetcher: Fetcher | None = None,
     options: FetchOptions | None = None,
@@ -194,6 +195,7 @@ async def why(
         include: as `since`.
         exclude: as `since`.
         language: as `since`.
+        follow: which sitemaps of an index are read, as in `walk`.
         state: file of your walks, which knows if the URL was unlisted or gone.
         fetcher: object that opens URLs, as in `walk`.
         options: options of the network, as in `walk`.
@@ -234,6 +236,8 @@ async def why(
             fetcher = HttpFetcher(options or FetchOptions(), limits=limits or Limits())
             await stack.enter_async_context(fetcher)
             walk_arguments = {}
+        if follow is not None:
+            walk_arguments["follow"] = follow
         valid = [question for question in questions if question.is_valid]
         visited = valid[: max(0, max_visits)]
         visits = _Visits(fetcher, options or FetchOptions(), trusted=trusted)
@@ -714,6 +718,8 @@ def _is_feed_only(match: _Match, documents: dict[str, Document]) -> bool:
 
 def _may_list(document: Document) -> bool:
     """Return whether a document that was not read to its end may list any URL."""
+    if is_read_to_end(document):
+        return False
     if document.role is not Role.SITEMAP:
         return document.role is Role.ROBOTS and document.is_lost
     if document.reason == ALREADY_READ or (document.via and document.via.is_guess):
@@ -745,8 +751,8 @@ def _is_empty(document: Document) -> bool:
 
 
 def _is_decided(question: _Question) -> bool:
-    """Return whether unread sitemaps cannot change the verdict: the record itself was found."""
-    decisive = {CauseCode.DROPPED}
+    """Return whether the record itself was found, so that unread sitemaps explain nothing."""
+    decisive = {CauseCode.DROPPED, CauseCode.OTHER_SPELLING}
     return any(cause.code in decisive for cause in question.causes)
 
 
@@ -863,8 +869,26 @@ def _describe_page(row: UnlistedUrl) -> str:
     )
 
 
-def iterate_explanation(explanation: Explanation) -> Iterator[str]:
-    """Yield the lines that explain one URL to a person."""
+def iterate_explanation(
+    explanation: Explanation,
+    told: set[str],
+) -> Iterator[str]:
+    """Yield the lines that explain one URL to a person.
+
+    `told` has the sitemaps that earlier URLs have named as not read, which are named once.
+    """
     yield f"{show_url(explanation.url)}: {explanation.verdict}"
+    repeated = 0
     for cause in explanation.causes:
-        yield f"  {cause.message}"
+        if cause.code is CauseCode.SITEMAP_NOT_READ and cause.sitemap in told:
+            repeated += 1
+        else:
+            yield f"  {cause.message}"
+    if repeated:
+        sitemaps = count_units(repeated, "sitemaps")
+        yield f"  {sitemaps} that may list it could not be read, as named above"
+    told |= {
+        cause.sitemap
+        for cause in explanation.causes
+        if cause.code is CauseCode.SITEMAP_NOT_READ
+    }

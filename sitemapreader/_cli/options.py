@@ -138,7 +138,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("-i --input-file", "urls tree discover watch",
                "read sites and sitemaps from FILE, one a line; - is standard input (may be "
                "repeated)", action="append", **_READABLE),
-        Option("urls", "why", "URL that should be listed, such as https://example.org/page",
+        Option("urls", "why", "URL that should be listed, such as https://example.org/page; with "
+               "--in, also a path such as /page",
                metavar="URL", nargs="*"),
         Option("-i --input-file", "why", "read URLs from FILE, one a line; - is standard input "
                "(may be repeated)", action="append", **_READABLE),
@@ -308,7 +309,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                rivals="format", choices=LIST_FORMATS),
         Option("--format", "why", "print text (the default), or JSON: one line for each URL, or "
                "one array",
-               rivals="format", choices=WHY_FORMATS, default="text"),
+               rivals="format", choices=WHY_FORMATS),
         Option("--format", "compare", "print the comparison in this format (default: text)",
                rivals="format", choices=COMPARE_FORMATS),
         Option("--format", "scale", "with the word status: print text (the default), or JSON",
@@ -318,7 +319,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                choices=WATCH_FORMATS, default="plain"),
         Option("-o --output", "watch", "write a feed to FILE instead, such as changes.atom",
                **_WRITTEN),
-        Option("-o --output", "urls read newest discover tree",
+        Option("-o --output", "urls read newest discover tree why",
                "write the result to FILE (default, or -: standard output)", **_WRITTEN),
         Option("-o --output", "audit",
                "write the report to FILE, in the format of its suffix: .html .json .sarif .md "
@@ -404,7 +405,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--order", "urls tree", "read the sitemaps of an index as listed (document, the "
                "default), or the newest lastmod first, so that --limit prints new URLs",
                choices=("document", "newest")),
-        Option("--hosts", f"{_WALK} submit",
+        Option("--hosts", f"{_WALK} submit why",
                "read sitemaps on the same host, on the same site (the default), or on any host",
                choices=("host", "site", "any")),
         Option("--follow", _WALK,

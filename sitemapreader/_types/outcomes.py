@@ -346,6 +346,28 @@ def judge_counts(counts: Counter[IssueCode], records: int) -> tuple[Status, str]
     return Status.FAILED, str(errors[0])
 
 
+_OF_ONE_RECORD = frozenset(
+    {
+        IssueCode.MALFORMED,
+        IssueCode.TEMPLATE,
+        IssueCode.RECORD_TOO_LONG,
+        IssueCode.FIELD_TOO_LONG,
+        IssueCode.TOO_DEEP,
+        IssueCode.TOO_MANY_ELEMENTS,
+        IssueCode.TOO_MANY_ATTRIBUTES,
+        IssueCode.MISSING_BASE,
+    }
+)
+"""Errors that cost one record: the rest of the document was read."""
+
+
+def is_read_to_end(document: Document) -> bool:
+    """Return whether a document was read, and nothing but single records of it was lost."""
+    return document.status in READ_STATUSES and _OF_ONE_RECORD.issuperset(
+        list_errors(document.counts)
+    )
+
+
 def is_known(document: Document) -> bool:
     """Return whether a state knows URLs of a document, which were not delivered."""
     return (

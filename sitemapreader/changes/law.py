@@ -76,13 +76,14 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader._types.issues import IssueCode, excerpt, list_errors
+from sitemapreader._types.issues import IssueCode, excerpt
 from sitemapreader._types.models import Format
 from sitemapreader._types.outcomes import (
     ABSENT_STATUSES,
     ALREADY_READ,
     SAME_BODY,
     Status,
+    is_read_to_end,
 )
 from sitemapreader._walk.memory import Findings
 from sitemapreader.changes.database import DamageError, read_script
@@ -127,19 +128,6 @@ class Evidence(StrEnum):
         return self in (Evidence.FULL, Evidence.PART, Evidence.ABSENT)
 
 
-_OF_ONE_RECORD = frozenset(
-    {
-        IssueCode.MALFORMED,
-        IssueCode.TEMPLATE,
-        IssueCode.RECORD_TOO_LONG,
-        IssueCode.FIELD_TOO_LONG,
-        IssueCode.TOO_DEEP,
-        IssueCode.TOO_MANY_ELEMENTS,
-        IssueCode.TOO_MANY_ATTRIBUTES,
-        IssueCode.MISSING_BASE,
-    }
-)
-"""Errors that cost one record: the rest of the document was read."""
 _NO_LIST = frozenset(
     {
         IssueCode.EMPTY,
@@ -235,7 +223,7 @@ def weigh(row: DocumentRow, outcome: Document) -> Evidence:
             return Evidence.CLAIM
         case Status.SKIPPED if outcome.reason == ALREADY_READ and row.digest is None:
             return Evidence.FULL  # another address of a document, and never more
-        case Status.PARTIAL if _OF_ONE_RECORD.issuperset(list_errors(outcome.counts)):
+        case Status.PARTIAL if is_read_to_end(outcome):
             return Evidence.FULL
         case Status.FAILED if is_absent:
             return Evidence.ABSENT

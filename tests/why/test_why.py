@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from sitemapreader import Changes, FetchOptions, Limits, State, walk
+from sitemapreader import Changes, FetchOptions, Follow, Limits, State, walk
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.presence import Cause, CauseCode, Explanation, Verdict, why, why_sync
 from tests.support.clock import DAY, SetClock
@@ -203,6 +203,52 @@ async def test_a_sitemap_that_was_not_read_makes_the_answer_unknown(
     cause = causes_of(explanation)[CauseCode.SITEMAP_NOT_READ]
     assert cause.sitemap == f"{site.base}/{child}"
     assert f"({reason})" in cause.message
+
+
+async def test_another_spelling_answers_beside_a_sitemap_that_was_not_read(
+    site: Site,
+) -> None:
+    """The URL was found as it is spelled there, so nothing that was not read explains it."""
+    site.pages["/map.xml"] = index(f"{site.base}/part.xml", f"{site.base}/broken.xml")
+    site.pages["/part.xml"] = urlset(f"{site.base}/Contact")
+    site.pages["/broken.xml"] = 404
+    [explanation] = await why(f"{site.base}/contact", max_visits=0)
+    assert explanation.verdict is Verdict.NOT_LISTED
+    assert CauseCode.OTHER_SPELLING in causes_of(explanation)
+
+
+@pytest.mark.parametrize(
+    "record",
+    ["<url><loc>{{ slug }}</loc></url>", "<url><loc>https:///x</loc></url>"],
+)
+async def test_a_record_that_was_dropped_leaves_no_other_url_open(
+    site: Site, record: str
+) -> None:
+    """Its Issue says what it was, so the sitemap counts as read for every other URL."""
+    site.pages["/map.xml"] = urlset(f"{site.base}/plain", record)
+    [explanation] = await why(f"{site.base}/dead", max_visits=0)
+    assert explanation.verdict is Verdict.NOT_LISTED
+    assert CauseCode.IN_NO_SITEMAP in causes_of(explanation)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "verdict"), [("site", Verdict.UNKNOWN), ("any", Verdict.LISTED)]
+)
+async def test_a_sitemap_on_another_host_is_read_if_asked(
+    hosts: Literal["site", "any"], verdict: Verdict
+) -> None:
+    """`Follow(hosts="any")` reads what no robots.txt proves."""
+    pages = {
+        "https://a.example/sitemap.xml": index("https://b.example/map.xml"),
+        "https://b.example/map.xml": urlset("https://a.example/far"),
+    }
+    [explanation] = await why(
+        "https://a.example/far",
+        max_visits=0,
+        follow=Follow(hosts=hosts),
+        fetcher=MemoryFetcher(pages),
+    )
+    assert explanation.verdict is verdict
 
 
 async def test_a_sitemap_on_another_site_is_named(site: Site) -> None:
@@ -401,6 +447,36 @@ def test_a_site_that_is_not_there_is_unknown() -> None:
     done = run("why", "https://nowhere.invalid/page")
     assert (done.returncode, "unknown" in done.stdout) == (3, True)
     assert "the page could not be judged: dns: " in done.stdout
+
+
+def test_a_path_is_one_of_the_site() -> None:
+    """With --in a path is enough, in a list as well."""
+    done = run("why", "/trails/sea-wall", "--in", FOLDER)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"{LISTED}: listed")
+    listed = run("why", "-i", "-", "--in", FOLDER, input="/trails/sea-wall\n")
+    assert listed.stdout == done.stdout
+
+
+def test_the_answer_goes_to_a_file(tmp_path: Path) -> None:
+    """The suffix of the file decides the format, as elsewhere."""
+    for name, begin in ("why.txt", LISTED), ("why.json", "["), ("why.jsonl", "{"):
+        file = tmp_path / name
+        done = run("why", LISTED, "--in", FOLDER, "-o", str(file))
+        assert (done.returncode, done.stdout) == (0, "")
+        assert file.read_text("utf-8").startswith(begin)
+
+
+def test_a_sitemap_that_was_not_read_is_named_once() -> None:
+    """Further URLs only say how many there are."""
+    pages = {
+        "/robots.txt": b"Sitemap: HOST/a.xml\nSitemap: HOST/b.xml\n",
+        "/a.xml": 404,
+        "/b.xml": b"\x00\x01",
+    }
+    with serving(pages) as [base]:
+        done = run("why", f"{base}/1", f"{base}/2", f"{base}/3", "--visits", "0")
+    assert done.stdout.count("/a.xml") == done.stdout.count("/b.xml") == 1
+    assert done.stdout.count("2 sitemaps that may list it could not be read") == 2
 
 
 def test_a_list_is_read_and_answered_in_lines_of_json(tmp_path: Path) -> None:

@@ -6,9 +6,11 @@ import json
 from functools import partial
 from sys import maxsize
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
-from sitemapreader._cli.config import make_keywords
+from sitemapreader._cli.config import find_output_format, get_output_path, make_keywords
 from sitemapreader._cli.console import Console
+from sitemapreader._cli.options import WHY_FORMATS
 from sitemapreader._cli.parser import (
     ALL_READ,
     NO_URL,
@@ -40,6 +42,7 @@ _ARGUMENTS = (
     "include",
     "exclude",
     "language",
+    "follow",
 )
 """Keywords of a walk that `why` takes as well."""
 
@@ -47,26 +50,30 @@ _ARGUMENTS = (
 def run_why(arguments: argparse.Namespace) -> int:
     """Explain each URL and return the exit code: 0 listed, 1 not listed, 3 unknown."""
     keywords = _make_keywords(arguments)
+    base = keywords.get("site", "")
     for url in arguments.urls:
-        if not (has_web_scheme(url) and host_of(url)):
+        resolved = _resolve_path(base, url)
+        if not (has_web_scheme(resolved) and host_of(resolved)):
             raise UsageError(
                 f"{url!r} is not an http(s) URL: write https://example.org/page"
             )
     if not arguments.urls and not arguments.input_file:
         raise UsageError("no URL was given: name one, or a list of URLs with -i FILE")
-    lines = LineWriter(None, is_array=arguments.format == "json")
+    form = find_output_format(arguments, WHY_FORMATS)
+    lines = LineWriter(get_output_path(arguments), is_array=form == "json")
     console = Console()
 
     async def work() -> int:
         urls = [*arguments.urls, *await _read_lists(arguments.input_file or [])]
+        urls = [_resolve_path(base, url) for url in urls]
         explanations = await why(urls, **keywords)
-        if arguments.format in ("jsonl", "json"):
-            format_one = _format_json
-        else:
-            format_one = _format_text
+        told: set[str] = set()
         async with opened(lines):
             for explanation in explanations:
-                text = format_one(explanation)
+                if form == "text":
+                    text = _format_text(explanation, told)
+                else:
+                    text = _format_json(explanation)
                 await write_to(lines, partial(lines.write_text, text))
         return _choose_exit_code(explanations)
 
@@ -111,9 +118,14 @@ async def _read_lists(paths: list[str]) -> list[str]:
     return urls
 
 
-def _format_text(explanation: Explanation) -> str:
+def _resolve_path(base: str, url: str) -> str:
+    """Return a URL as it is, or a path as a URL of the site of `--in`."""
+    return urljoin(base, url) if url.startswith("/") else url
+
+
+def _format_text(explanation: Explanation, told: set[str]) -> str:
     return "".join(
-        f"{name_options(line)}\n" for line in iterate_explanation(explanation)
+        f"{name_options(line)}\n" for line in iterate_explanation(explanation, told)
     )
 
 
