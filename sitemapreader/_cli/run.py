@@ -146,7 +146,7 @@ class SourceRun:
         self._lists: list[str] = arguments.input_file or []
         self.named = find_sources(arguments, find)
         self._on_end: OnEnd | None = None
-        self._sites: SiteRun
+        self._site_run: SiteRun
 
     # -- the sources
 
@@ -189,7 +189,7 @@ class SourceRun:
         limits: Limits = self.keywords["limits"]
         if has_limit:  # then several sites have no shorter one of their own
             limits = attrs.evolve(limits, site_seconds=limits.walk_seconds)
-        sites = walk_many(
+        site_run = walk_many(
             self.list_tasks(),
             at_once=self.arguments.parallel or 1,
             on_site=on_site,
@@ -198,11 +198,11 @@ class SourceRun:
         # of all sources together; what is delivered counts as printed, in all runs
         limit = vars(self.arguments).get("limit")
         if limit is not None and "state" in self.keywords:
-            sites.share_limit(UrlAllowance(limit))
-        sites.report_to(self._end_site)
-        self._sites = sites
-        self.summary.running = sites.running
-        return sites
+            site_run.share_limit(UrlAllowance(limit))
+        site_run.report_to(self._end_site)
+        self._site_run = site_run
+        self.summary.running = site_run.running
+        return site_run
 
     async def _end_site(self, site: SiteWalk, outcome: SiteOutcome) -> None:
         if site.walk is None and not self.summary.limit_reached:
@@ -256,8 +256,8 @@ class SourceRun:
 
     def finish(self) -> int:
         """Print the summary; return the exit code."""
-        self.summary.repeated = self._sites.repeated
-        self.summary.is_cut = self._sites.is_cut
+        self.summary.repeated = self._site_run.repeated
+        self.summary.is_cut = self._site_run.is_cut
         self.console.print_summary(self.summary)
         return self.summary.find_exit_code()
 

@@ -187,7 +187,7 @@ class SiteRun(TaskStream[SiteBatch]):
         self.repeated = 0
         self.is_cut = False
         self.running: set[SiteWalk] = set()
-        self._sites = sites
+        self._sources = sites
         self._config = config
         """The arguments of each walk but its site."""
         self._schedule = SiteSchedule(state)
@@ -293,36 +293,36 @@ class SiteRun(TaskStream[SiteBatch]):
         """Walk over all sites, or over the due ones."""
         revisit = self._config.revisit
         if isinstance(revisit, int):
-            await self._schedule.make_plan(revisit, list_names(self._sites))
-        await self._walk_sites(self._sites)
+            await self._schedule.make_plan(revisit, list_names(self._sources))
+        await self._walk_sites(self._sources)
 
-    async def _walk_sites(self, sites: Sites) -> None:
+    async def _walk_sites(self, sources: Sites) -> None:
         """Walk over sites until all have ended, or the time is over."""
         async with (
             asyncio.TaskGroup() as tasks,
-            aclosing(self._list_sites(sites)) as listed,
+            aclosing(self._list_sites(sources)) as listed,
         ):
             try:
                 async with asyncio.timeout_at(self._end) as timeout:
-                    async for site in listed:
-                        domain = await find_domain(check_task(site))
-                        if await self._places.take(domain, site):
-                            work = contain(self._walk_domain, domain, site)
+                    async for source in listed:
+                        domain = await find_domain(check_task(source))
+                        if await self._places.take(domain, source):
+                            work = contain(self._walk_domain, domain, source)
                             tasks.create_task(work)
             except TimeoutError:
                 if not timeout.expired():
                     raise
                 self.is_cut = True
 
-    async def _list_sites(self, sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
+    async def _list_sites(self, sources: Sites) -> AsyncGenerator[str | SiteTask, None]:
         """Yield each site once, as it was named; record an outcome for other texts than URLs."""
         seen = SeenKeys()
         number = 0
-        async for site in iterate_sites(sites):
+        async for source in iterate_sites(sources):
             if self._has_enough():
                 return
             try:
-                task = check_task(site)
+                task = check_task(source)
             except InvalidSiteError as error:
                 await self._end_site(SiteWalk(str(error)))
                 continue
@@ -332,7 +332,7 @@ class SiteRun(TaskStream[SiteBatch]):
             if seen.add(task.key):
                 number += 1
                 # only the name, because a hundred thousand may wait for their domain
-                yield site
+                yield source
             else:
                 self.repeated += 1
 
@@ -343,20 +343,20 @@ class SiteRun(TaskStream[SiteBatch]):
 
     async def _walk_domain(self, domain: str, first: str | SiteTask) -> None:
         """Walk over a site that has a place, then over the waiting ones of its domain."""
-        site: str | SiteTask | None = first
-        while site is not None:
-            await self._walk_site(site)
+        source: str | SiteTask | None = first
+        while source is not None:
+            await self._walk_site(source)
             if self._has_enough():
                 self._places.leave(domain)
                 return
-            site = await self._places.take_next(domain)
+            source = await self._places.take_next(domain)
 
-    async def _walk_site(self, named_site: str | SiteTask) -> None:
+    async def _walk_site(self, source: str | SiteTask) -> None:
         """Walk over a site, and record its outcome in any case; then free its place."""
-        task = check_task(named_site)
-        site = SiteWalk(task.name, task.url)
+        task = check_task(source)
+        site_walk = SiteWalk(task.name, task.url)
         if isinstance(task.fetcher, FileFetcher):
-            site.file = task.fetcher
+            site_walk.file = task.fetcher
         name = url_key(task.url)
         due = await self._schedule.find_due(name)
         if due is not None and not due:
@@ -367,22 +367,22 @@ class SiteRun(TaskStream[SiteBatch]):
             )
             self._record(outcome)
             return
-        self.running.add(site)
+        self.running.add(site_walk)
         try:
-            await self._read_site(task, site, due)
+            await self._read_site(task, site_walk, due)
             turn = await self._schedule.find_turn(name)
         except BaseException:
-            self._record(site.make_outcome())
+            self._record(site_walk.make_outcome())
             raise
         finally:
             self._places.free()
-            self.running.discard(site)
-        await self._end_site(site, **turn)
+            self.running.discard(site_walk)
+        await self._end_site(site_walk, **turn)
 
     async def _read_site(
         self,
         task: CheckedTask,
-        site: SiteWalk,
+        site_walk: SiteWalk,
         due: frozenset[str] | None,
     ) -> None:
         """Walk over a site, and note the fault that ended the walk."""
@@ -393,29 +393,29 @@ class SiteRun(TaskStream[SiteBatch]):
         limits = shorten(limits, self._end - asyncio.get_running_loop().time())
         config = task.make_walk_config(self._config, due, limits)
         share = max(_MIN_BUFFERED_EVENTS, BUFFERED_EVENTS // self._places.number)
-        site.walk = Walk(config, Channel(share, is_prompt=False))
+        site_walk.walk = Walk(config, Channel(share, is_prompt=False))
         try:
-            await self._pass_on(site, site.walk)
+            await self._pass_on(site_walk, site_walk.walk)
         except StateError:  # the state cannot be written any more
             raise
         except UnreadableError as error:
-            site.fault = str(error)
+            site_walk.fault = str(error)
         except Exception as error:  # a bug in reading one site must not end the others
             # Its traceback is logged, and the outcome of the site names it.
             LOGGER.exception("a bug ended the walk over %s", task.name)
-            site.fault = type(error).__name__
-            site.is_broken = True
+            site_walk.fault = type(error).__name__
+            site_walk.is_broken = True
 
-    async def _pass_on(self, site: SiteWalk, walked: Walk) -> None:
+    async def _pass_on(self, site_walk: SiteWalk, walked: Walk) -> None:
         """Pass on the entries of a walk; with a state, wait until each batch is handled."""
         async with walked as entries:
             if not self._config.reads:
                 async for event in entries.events():
                     if isinstance(event, SitemapEntry):
-                        site.sitemaps.setdefault(url_key(event.loc), event)
+                        site_walk.sitemaps.setdefault(url_key(event.loc), event)
                 return
             async for rows in entries.rows():
-                batch = SiteBatch(site.name, self._choose(site.name, rows))
+                batch = SiteBatch(site_walk.name, self._choose(site_walk.name, rows))
                 if not batch:
                     continue
                 await self._channel.put(batch)
@@ -426,11 +426,11 @@ class SiteRun(TaskStream[SiteBatch]):
         """Return the entries of a site to deliver: all of them."""
         return rows
 
-    async def _end_site(self, site: SiteWalk, **turn: Any) -> None:
-        outcome = site.make_outcome(**turn)
+    async def _end_site(self, site_walk: SiteWalk, **turn: Any) -> None:
+        outcome = site_walk.make_outcome(**turn)
         self._record(outcome)
         if self._watcher is not None:
-            await self._watcher(site, outcome)
+            await self._watcher(site_walk, outcome)
 
     def _record(self, outcome: SiteOutcome) -> None:
         """Record the outcome of a site, and report it to the caller."""

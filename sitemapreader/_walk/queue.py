@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.urls import origin_of
-from sitemapreader._walk.states import SitemapEvent, SitemapState
+from sitemapreader._walk.states import SitemapState, SitemapTransition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -102,7 +102,7 @@ class SitemapQueue:
                 continue
             place, sitemap = picked
             if not self._must_wait(place):
-                sitemap.process(SitemapEvent.TAKE)
+                sitemap.process(SitemapTransition.TAKE)
                 self._taken[sitemap] = place
                 if self._parked:
                     self.start_worker()
@@ -155,7 +155,7 @@ class SitemapQueue:
             if wait == inf:
                 skip(sitemap, breaker.find_reason(url)[0])
             else:
-                sitemap.process(SitemapEvent.PARK)
+                sitemap.process(SitemapTransition.PARK)
                 self._put_aside(place, sitemap)
         return None
 
@@ -166,7 +166,7 @@ class SitemapQueue:
         for origin in [*origins]:
             for place, sitemap in self._parked.pop(origin):
                 if sitemap.state.is_queued:  # else it was merged
-                    sitemap.process(SitemapEvent.WAKE)
+                    sitemap.process(SitemapTransition.WAKE)
                     heapq.heappush(self._waiting, (place, sitemap))
 
 

@@ -16,7 +16,7 @@ from sitemapreader._types.models import Format, Via
 from sitemapreader._types.outcomes import NOT_READ, BodyHasher, Status
 from sitemapreader._types.urls import has_suffixes, load_suffixes
 from sitemapreader._walk.download import find_blocking_page, next_step, read_events
-from sitemapreader._walk.states import SitemapEvent, SitemapState
+from sitemapreader._walk.states import SitemapState, SitemapTransition
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -61,7 +61,7 @@ class BodyReading:
         """Deliver the events of a body as it arrives, as long as they are wanted."""
         reader = self.reader
         reader.on_block = self.hasher.add
-        self.sitemap.process(SitemapEvent.DETECT)
+        self.sitemap.process(SitemapTransition.DETECT)
         stream = read_events(chunks, reader, self.walk.context.loop_share)
         async with aclosing(stream):
             async for events in stream:
@@ -110,7 +110,7 @@ class BodyReading:
             return True
         is_detecting = self.sitemap.state is SitemapState.DETECTING
         if is_detecting and self._has_records():
-            self.sitemap.process(SitemapEvent.RECOGNIZE)
+            self.sitemap.process(SitemapTransition.RECOGNIZE)
             await self.delivery.accept(kind)
             if not self.walk.config.reads:
                 verdict.decided = Status.SKIPPED, NOT_READ

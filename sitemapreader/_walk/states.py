@@ -1,8 +1,8 @@
-"""The life of one sitemap: its states, the events that change them, and one table of both.
+"""The life of one sitemap: its states, and one table of the transitions between them.
 
 The rule: everything that changes the state of a sitemap is in this file. A part of the walk says
-what has happened (`SitemapLife.process`); what that means is in `TRANSITIONS`. An event that the
-table does not have in a state is a bug of ours, and raises.
+what has happened (`SitemapLife.process`); what that means is in `TRANSITIONS`. A transition that
+the table does not have in a state is a bug of ours, and raises.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class SitemapState(Enum):
         return self in QUEUED
 
 
-class SitemapEvent(Enum):
-    """One event in the life of a sitemap."""
+class SitemapTransition(Enum):
+    """One transition in the life of a sitemap."""
 
     __hash__ = object.__hash__
 
@@ -97,86 +97,86 @@ class SitemapEvent(Enum):
 
 
 _State = SitemapState
-_Event = SitemapEvent
+_Transition = SitemapTransition
 
-TRANSITIONS: dict[SitemapState, dict[SitemapEvent, SitemapState]] = {
+TRANSITIONS: dict[SitemapState, dict[SitemapTransition, SitemapState]] = {
     _State.WAITING: {
-        _Event.PARK: _State.PARKED,
-        _Event.TAKE: _State.TAKEN,
-        _Event.MERGE: _State.DUPLICATE,
-        _Event.SKIP: _State.SKIPPED,
+        _Transition.PARK: _State.PARKED,
+        _Transition.TAKE: _State.TAKEN,
+        _Transition.MERGE: _State.DUPLICATE,
+        _Transition.SKIP: _State.SKIPPED,
     },
     _State.PARKED: {
-        _Event.WAKE: _State.WAITING,
-        _Event.MERGE: _State.DUPLICATE,
+        _Transition.WAKE: _State.WAITING,
+        _Transition.MERGE: _State.DUPLICATE,
     },
     _State.TAKEN: {
-        _Event.SKIP: _State.SKIPPED,
-        _Event.MERGE: _State.DUPLICATE,
-        _Event.REUSE: _State.REUSED,
-        _Event.REQUEST: _State.REQUESTED,
-        _Event.CLOSE: _State.ENDING,
+        _Transition.SKIP: _State.SKIPPED,
+        _Transition.MERGE: _State.DUPLICATE,
+        _Transition.REUSE: _State.REUSED,
+        _Transition.REQUEST: _State.REQUESTED,
+        _Transition.CLOSE: _State.ENDING,
     },
     _State.REQUESTED: {
-        _Event.REQUEST: _State.REQUESTED,
-        _Event.PARK: _State.PARKED,
-        _Event.RESPOND: _State.RESPONDED,
-        _Event.CLOSE: _State.ENDING,
-        _Event.LEAVE: _State.LEFT,
+        _Transition.REQUEST: _State.REQUESTED,
+        _Transition.PARK: _State.PARKED,
+        _Transition.RESPOND: _State.RESPONDED,
+        _Transition.CLOSE: _State.ENDING,
+        _Transition.LEAVE: _State.LEFT,
     },
     _State.RESPONDED: {
-        _Event.MERGE: _State.DUPLICATE,
-        _Event.REUSE: _State.REUSED,
-        _Event.DETECT: _State.DETECTING,
-        _Event.CLOSE: _State.ENDING,
-        _Event.LEAVE: _State.LEFT,
+        _Transition.MERGE: _State.DUPLICATE,
+        _Transition.REUSE: _State.REUSED,
+        _Transition.DETECT: _State.DETECTING,
+        _Transition.CLOSE: _State.ENDING,
+        _Transition.LEAVE: _State.LEFT,
     },
     _State.DETECTING: {
-        _Event.RECOGNIZE: _State.READING,
-        _Event.CLOSE: _State.ENDING,
-        _Event.LEAVE: _State.LEFT,
+        _Transition.RECOGNIZE: _State.READING,
+        _Transition.CLOSE: _State.ENDING,
+        _Transition.LEAVE: _State.LEFT,
     },
     _State.READING: {
-        _Event.CLOSE: _State.ENDING,
-        _Event.LEAVE: _State.LEFT,
+        _Transition.CLOSE: _State.ENDING,
+        _Transition.LEAVE: _State.LEFT,
     },
     _State.REUSED: {
-        _Event.CLOSE: _State.ENDING,
-        _Event.LEAVE: _State.LEFT,
+        _Transition.CLOSE: _State.ENDING,
+        _Transition.LEAVE: _State.LEFT,
     },
     _State.ENDING: {
-        _Event.COMPLETE: _State.COMPLETE,
-        _Event.CUT: _State.PARTIAL,
-        _Event.FAIL: _State.FAILED,
-        _Event.CONFIRM: _State.UNCHANGED,
-        _Event.SKIP: _State.SKIPPED,
-        _Event.LEAVE: _State.LEFT,
+        _Transition.COMPLETE: _State.COMPLETE,
+        _Transition.CUT: _State.PARTIAL,
+        _Transition.FAIL: _State.FAILED,
+        _Transition.CONFIRM: _State.UNCHANGED,
+        _Transition.SKIP: _State.SKIPPED,
+        _Transition.LEAVE: _State.LEFT,
     },
 }
-"""State -> event -> the next state."""
+"""State -> transition -> the next state."""
 
 ENDS = frozenset(SitemapState) - TRANSITIONS.keys()
-"""States that no event changes."""
+"""States that no transition leaves."""
 QUEUED = frozenset(
     state
-    for state, events in TRANSITIONS.items()
-    if not events.keys().isdisjoint((SitemapEvent.TAKE, SitemapEvent.WAKE))
+    for state, ways in TRANSITIONS.items()
+    if not ways.keys().isdisjoint((SitemapTransition.TAKE, SitemapTransition.WAKE))
 )
 """States in which a sitemap waits for a worker: the queue keeps it, and takes or wakes it."""
 
-EVENTS_BY_STATUS = {
-    Status.COMPLETE: SitemapEvent.COMPLETE,
-    Status.PARTIAL: SitemapEvent.CUT,
-    Status.FAILED: SitemapEvent.FAIL,
-    Status.UNCHANGED: SitemapEvent.CONFIRM,
-    Status.SKIPPED: SitemapEvent.SKIP,
+TRANSITIONS_BY_STATUS = {
+    Status.COMPLETE: SitemapTransition.COMPLETE,
+    Status.PARTIAL: SitemapTransition.CUT,
+    Status.FAILED: SitemapTransition.FAIL,
+    Status.UNCHANGED: SitemapTransition.CONFIRM,
+    Status.SKIPPED: SitemapTransition.SKIP,
 }
-"""Outcome of a document -> the event that ends its sitemap."""
+"""Outcome of a document -> the transition that ends its sitemap."""
 
 
 @attrs.define(eq=False, weakref_slot=False)
 class SitemapLife:
-    """The state of one sitemap, which nothing but its events changes."""
+    """The state of one sitemap, which nothing but its transitions changes."""
 
     state: SitemapState = attrs.field(default=SitemapState.WAITING, init=False)
     """The present state: set here, and nowhere else."""
@@ -186,15 +186,15 @@ class SitemapLife:
         if not (self.state.is_end or self.state.is_queued):
             raise RuntimeError(
                 f"a worker has done all for a sitemap in the state {self.state.name}: report "
-                "the event that ends it, or give the state the transition `WAKE`"
+                "the transition that ends it, or give the state the transition `WAKE`"
             )
 
-    def process(self, event: SitemapEvent) -> None:
-        """Change the state by an event; raise RuntimeError if the table does not allow it."""
+    def process(self, transition: SitemapTransition) -> None:
+        """Change the state by a transition; raise RuntimeError if the table does not have it."""
         try:
-            self.state = TRANSITIONS[self.state][event]
+            self.state = TRANSITIONS[self.state][transition]
         except KeyError:
             raise RuntimeError(
-                f"a sitemap in the state {self.state.name} had the event {event.name}: "
-                "add the transition to `TRANSITIONS`, or do not report this event"
+                f"a sitemap in the state {self.state.name} had the transition "
+                f"{transition.name}: add it to `TRANSITIONS`, or do not report it"
             ) from None

@@ -25,7 +25,11 @@ from sitemapreader._walk.download import (
     record_response,
 )
 from sitemapreader._walk.reading import BodyReading, make_reader
-from sitemapreader._walk.states import EVENTS_BY_STATUS, SitemapEvent, SitemapState
+from sitemapreader._walk.states import (
+    TRANSITIONS_BY_STATUS,
+    SitemapState,
+    SitemapTransition,
+)
 from sitemapreader._walk.verdict import DocumentVerdict
 from sitemapreader.fetch.hosts import PAUSE_CODES
 from sitemapreader.fetch.urls import read_etag
@@ -91,16 +95,16 @@ class Visit:
                 if error.code in PAUSE_CODES and is_requested:
                     context.budget.spend_documents(-1)
                     document.add_error(error)
-                    sitemap.process(SitemapEvent.PARK)
+                    sitemap.process(SitemapTransition.PARK)
                     return
                 self._verdict.fault = error
             await self._finish_body()
             is_duplicate = sitemap.state is SitemapState.DUPLICATE
             if not is_duplicate:
-                sitemap.process(SitemapEvent.CLOSE)
+                sitemap.process(SitemapTransition.CLOSE)
             status, reason = await self._verdict.judge(context)
             if not is_duplicate:
-                sitemap.process(EVENTS_BY_STATUS[status])
+                sitemap.process(TRANSITIONS_BY_STATUS[status])
             report.end_document(document, status, reason)
         await self._save()
 
@@ -122,7 +126,7 @@ class Visit:
         """Request and read the document; return False if the validators do not match it."""
         prior = self._memory.prior
         context = self._walk.context
-        self._sitemap.process(SitemapEvent.REQUEST)
+        self._sitemap.process(SitemapTransition.REQUEST)
         async with self._open(headers=validators) as response:
             # Redirects may lead to another document than last time, and a cache may have another
             # version of it: both have other validators.
@@ -132,7 +136,7 @@ class Visit:
                 and not self._is_of_prior(response, validators)
             ):
                 return False
-            self._sitemap.process(SitemapEvent.RESPOND)
+            self._sitemap.process(SitemapTransition.RESPOND)
             self._record_response(response)
             if self._follow_to(response.url):
                 return True
@@ -204,7 +208,7 @@ class Visit:
         self._verdict.decided = status, reason
         document = self.document
         previous = self._memory.previous
-        self._sitemap.process(SitemapEvent.REUSE)
+        self._sitemap.process(SitemapTransition.REUSE)
         self._sitemap.was_read_before = previous.was_read
         if previous.was_read:
             document.final_url = previous.final_url

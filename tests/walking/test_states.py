@@ -1,4 +1,4 @@
-"""The table of a sitemap's life: each event is in it or refused, and every way leads to an end."""
+"""The transitions of a sitemap: each is in the table or refused, and all ways lead to an end."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sitemapreader._types.options import FetchOptions
 from sitemapreader._types.outcomes import Status
 from sitemapreader._walk.states import (
     ENDS,
-    EVENTS_BY_STATUS,
     TRANSITIONS,
-    SitemapEvent,
+    TRANSITIONS_BY_STATUS,
     SitemapLife,
     SitemapState,
+    SitemapTransition,
 )
 from sitemapreader.fetch import MemoryFetcher
 from tests.support import package
@@ -28,31 +28,36 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def list_events(state: SitemapState) -> dict[SitemapEvent, SitemapState]:
-    """Return the events that the table has in a state, and the states that they lead to."""
+def list_transitions(state: SitemapState) -> dict[SitemapTransition, SitemapState]:
+    """Return the transitions that the table has in a state, and the states that they lead to."""
     return TRANSITIONS.get(state, {})
 
 
 def find_reachable(start: SitemapState) -> set[SitemapState]:
-    """Return the states that some events lead to from a state, itself included."""
+    """Return the states that some transitions lead to from a state, itself included."""
     found = {start}
-    while more := {to for state in found for to in list_events(state).values()} - found:
+    while (
+        more := {to for state in found for to in list_transitions(state).values()}
+        - found
+    ):
         found |= more
     return found
 
 
-@given(st.lists(st.sampled_from(SitemapEvent)))
-def test_an_event_is_in_the_table_or_refused(events: list[SitemapEvent]) -> None:
+@given(st.lists(st.sampled_from(SitemapTransition)))
+def test_a_transition_is_in_the_table_or_refused(
+    transitions: list[SitemapTransition],
+) -> None:
     """Whatever happens in whatever order, the state is what the table says, or stays."""
     life = SitemapLife()
-    for event in events:
+    for transition in transitions:
         before = life.state
-        if event in list_events(before):
-            life.process(event)
-            assert life.state is TRANSITIONS[before][event]
+        if transition in list_transitions(before):
+            life.process(transition)
+            assert life.state is TRANSITIONS[before][transition]
         else:
-            with pytest.raises(RuntimeError, match=f"{before.name}.*{event.name}"):
-                life.process(event)
+            with pytest.raises(RuntimeError, match=f"{before.name}.*{transition.name}"):
+                life.process(transition)
             assert life.state is before
 
 
@@ -62,39 +67,40 @@ def test_an_allowed_way_comes_to_an_end(data: st.DataObject) -> None:
     life = SitemapLife()
     for _ in range(data.draw(st.integers(0, 20))):
         assert find_reachable(life.state) & ENDS
-        allowed = [*list_events(life.state)]
+        allowed = [*list_transitions(life.state)]
         if not allowed:
             break
         life.process(data.draw(st.sampled_from(allowed)))
     if life.state.is_end:
-        for event in SitemapEvent:
+        for transition in SitemapTransition:
             with pytest.raises(RuntimeError):
-                life.process(event)
+                life.process(transition)
 
 
-def test_every_state_is_reached_and_every_event_happens() -> None:
+def test_every_state_is_reached_and_every_transition_happens() -> None:
     """The table has nothing that no sitemap comes to."""
     assert find_reachable(SitemapState.WAITING) == set(SitemapState)
-    events = [event for row in TRANSITIONS.values() for event in row]
-    assert set(events) == set(SitemapEvent)
+    transitions = [transition for row in TRANSITIONS.values() for transition in row]
+    assert set(transitions) == set(SitemapTransition)
 
 
 def test_each_outcome_is_an_end() -> None:
     """A sitemap whose outcome is judged ends in the state of that name."""
     judged = TRANSITIONS[SitemapState.ENDING]
     assert {
-        status: judged[event].name.lower() for status, event in EVENTS_BY_STATUS.items()
+        status: judged[transition].name.lower()
+        for status, transition in TRANSITIONS_BY_STATUS.items()
     } == {status: status.value for status in Status}
 
 
 def test_a_state_waits_or_can_be_left() -> None:
     """A worker that is stopped leaves the sitemap, and one that waits again is never left."""
-    stops = {SitemapEvent.SKIP, SitemapEvent.LEAVE}
+    stops = {SitemapTransition.SKIP, SitemapTransition.LEAVE}
     for state in set(SitemapState) - ENDS:
         if state.is_queued:
-            assert SitemapEvent.LEAVE not in list_events(state), state
+            assert SitemapTransition.LEAVE not in list_transitions(state), state
         else:
-            assert stops & list_events(state).keys(), state
+            assert stops & list_transitions(state).keys(), state
 
 
 def test_no_worker_leaves_a_sitemap_on_its_way() -> None:
@@ -109,8 +115,8 @@ def test_no_worker_leaves_a_sitemap_on_its_way() -> None:
                 life.check_release()
 
 
-Ways = dict[SitemapLife, list[tuple[SitemapEvent, SitemapState]]]
-"""Sitemap -> its events, and the states that they led to."""
+Ways = dict[SitemapLife, list[tuple[SitemapTransition, SitemapState]]]
+"""Sitemap -> its transitions, and the states that they led to."""
 
 
 @pytest.fixture
@@ -119,15 +125,15 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> Ways:
     found: Ways = {}
     process = SitemapLife.process
 
-    def note(life: SitemapLife, event: SitemapEvent) -> None:
-        process(life, event)
-        found.setdefault(life, []).append((event, life.state))
+    def note(life: SitemapLife, transition: SitemapTransition) -> None:
+        process(life, transition)
+        found.setdefault(life, []).append((transition, life.state))
 
     monkeypatch.setattr(SitemapLife, "process", note)
     return found
 
 
-async def test_walks_report_each_event_and_come_to_each_end(
+async def test_walks_report_each_transition_and_come_to_each_end(
     ways: Ways, tmp_path: Path
 ) -> None:
     """Whatever becomes of a sitemap, its last state is an end; nothing in the table is unused."""
@@ -149,7 +155,9 @@ async def test_walks_report_each_event_and_come_to_each_end(
     async with walk(SITE, fetcher=MemoryFetcher({f"{SITE}sitemap.xml": many})) as urls:
         await anext(aiter(urls))
     assert {way[-1][1] for way in ways.values()} == ENDS
-    assert {event for way in ways.values() for event, _ in way} == set(SitemapEvent)
+    assert {transition for way in ways.values() for transition, _ in way} == set(
+        SitemapTransition
+    )
 
 
 def list_refused(number: int) -> dict[str, Any]:
@@ -175,12 +183,12 @@ def test_only_the_table_changes_a_state() -> None:
 
 
 def test_the_architecture_shows_each_state_and_event() -> None:
-    """The picture for a newcomer has the states of the table, and the events between them."""
+    """The picture for a newcomer has the states of the table, and the transitions between them."""
     text = (package.ROOT / "docs" / "architecture.md").read_text("utf-8")
     part = text.partition("## What happens to one sitemap")[2].partition("\n## ")[0]
     words = set(re.findall(r"[A-Z]{4,}", part))
-    judgements = {*EVENTS_BY_STATUS.values()} - {SitemapEvent.SKIP}
+    judgements = {*TRANSITIONS_BY_STATUS.values()} - {SitemapTransition.SKIP}
     names = {each.name for each in SitemapState} | {
-        each.name for each in SitemapEvent if each not in judgements
+        each.name for each in SitemapTransition if each not in judgements
     }
     assert names - words == set()

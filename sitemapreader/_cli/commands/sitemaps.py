@@ -45,10 +45,10 @@ def run_discover(arguments: argparse.Namespace) -> int:
         await run.write_lines(lines, texts)
 
     async def search() -> None:
-        sites = run.walk(on_end=print_site)
-        sites.find_only()
-        async with sites:
-            async for _ in sites.rows():
+        site_run = run.walk(on_end=print_site)
+        site_run.find_only()
+        async with site_run:
+            async for _ in site_run.rows():
                 pass
 
     return print_lines(run, lines, search)
@@ -76,8 +76,8 @@ def run_tree(arguments: argparse.Namespace) -> int:
         await run.write_lines(lines, texts)
 
     async def read() -> None:
-        async with run.walk(on_end=draw) as sites:
-            async for _, rows in sites.rows():
+        async with run.walk(on_end=draw) as site_run:
+            async for _, rows in site_run.rows():
                 run.summary.printed += len(rows)
 
     return print_lines(run, lines, read)

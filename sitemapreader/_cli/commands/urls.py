@@ -99,14 +99,14 @@ class _UrlPrinter:
 
     async def _print(self) -> int:
         report = self._report
-        sites = self._run.walk(
+        site_run = self._run.walk(
             on_site=None if report is None else report.add,
             on_end=self._write_report if self._tells_all else None,
         )
         async with opened(self._output):
             with report or nullcontext():
-                async with self._run.show(), sites:
-                    is_committed = await self._print_all(sites)
+                async with self._run.show(), site_run:
+                    is_committed = await self._print_all(site_run)
                 if not is_committed:
                     self._keep_file()
         code = self._run.finish()
@@ -116,14 +116,14 @@ class _UrlPrinter:
             return DIFFERENT
         return code
 
-    async def _write_report(self, site: SiteWalk) -> None:
-        if site.walk is not None:
+    async def _write_report(self, site_walk: SiteWalk) -> None:
+        if site_walk.walk is not None:
             said = json.dumps(
-                {"site": site.name, **site.walk.report.to_dict()}, indent=1
+                {"site": site_walk.name, **site_walk.walk.report.to_dict()}, indent=1
             )
             write_file(self._run.arguments.report, f"{said}\n".encode())
 
-    async def _print_all(self, sites: SiteRun) -> bool:
+    async def _print_all(self, site_run: SiteRun) -> bool:
         """Print all URLs; return whether a state was committed together with the outputs."""
         # What goes to a terminal, or is appended with >>, is there once it is written: the state
         # follows it row by row. A file appears at the end, and a pipe may lose all that is in it.
@@ -132,9 +132,9 @@ class _UrlPrinter:
         else:
             pipe = None
         is_held = self._output.is_replaced or pipe is not None
-        is_held = is_held and await sites.hold_state()
+        is_held = is_held and await site_run.hold_state()
         try:
-            async for site, rows in sites.rows():
+            async for site, rows in site_run.rows():
                 if self._sample:
                     self._sample.add(rows, site)
                 else:
@@ -142,25 +142,25 @@ class _UrlPrinter:
             for site, entry in self._sample.list_entries() if self._sample else ():
                 await self._print_rows(site, [entry])
         except _LimitReachedError:
-            for each in sites.running if self._tells_all else ():
+            for each in site_run.running if self._tells_all else ():
                 await self._write_report(each)
         if self._counts:  # also of those before the limit
             counted = self._counts.list_rows()
             await write_to(self._output, partial(self._output.write_records, counted))
         if is_held:
-            await self._commit(sites, pipe)
+            await self._commit(site_run, pipe)
         return is_held
 
-    async def _commit(self, sites: SiteRun, pipe: int | None) -> None:
+    async def _commit(self, site_run: SiteRun, pipe: int | None) -> None:
         """Commit the state with the files, once a pipe's reader has taken everything."""
-        await sites.leave()
+        await site_run.leave()
         self._keep_file()
         files = self._output.prepare()
         if pipe is not None:
             await wait_for_reader(pipe)
         files += self._report.prepare() if self._report else []
         await ignore_signals()  # what is committed has not been stopped
-        await sites.commit_state(files)
+        await site_run.commit_state(files)
 
     def _keep_file(self) -> None:
         if not self._summary.printed:
