@@ -11,7 +11,8 @@ with 404 speaks against believing its neighbours, until it has done so for nine 
 deployed in each minute in which it is walked. These days are seven walks at least, and a control
 that was not asked in seven walks counts from anew: two outages are no long one. Where listed pages
 are dead, the controls therefore stay the same, because others would be dead for no time yet. The
-next place is used only where all of a few are forbidden, or dead for so long.
+next place is used only if fewer than `_CANDIDATES` are listed here, and of these none lives, and
+none is dead for a shorter time.
 """
 
 from __future__ import annotations

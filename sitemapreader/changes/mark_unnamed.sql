@@ -1,4 +1,5 @@
--- What nothing names any more is lost with it: see mark_named.sql.
+-- What nothing names any more is lost with it: see mark_named.sql. The first condition saves the
+-- look at all rows of `url` where no document has lost its name in this run.
 UPDATE url SET lost_stamp = :stamp
 WHERE site = (SELECT site FROM document WHERE site = :site AND NOT is_named AND missing_stamp = :stamp)
     AND lost_stamp IS NULL AND document IN

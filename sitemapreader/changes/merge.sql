@@ -31,7 +31,8 @@ ON CONFLICT DO UPDATE SET seen_stamp = max(url.seen_stamp, excluded.seen_stamp),
 
 DELETE FROM log WHERE site = :site;
 
--- What a reading did not see is lost.
+-- What a reading did not see is lost. The first condition is about the site as a whole: without a
+-- reading it is NULL, and no row of `url` is looked at.
 UPDATE url SET
     kind = (SELECT its.is_window FROM document AS its WHERE its.id = url.document),
     lost_stamp = (SELECT its.to_merge FROM document AS its WHERE its.id = url.document)

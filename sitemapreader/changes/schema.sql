@@ -9,14 +9,14 @@ CREATE TABLE site (
     began REAL,
     ended REAL,                 -- NULL while it can be resumed
     complete INTEGER,           -- 0 in one that a limit stopped
-    unlisted INTEGER,           -- how many URLs became so; NULL where that is not known
+    unlisted INTEGER,           -- how many URLs became so in it; NULL where that is not known
     waiting INTEGER,            -- how many may become so later; or NULL
     -- what names its documents (robots.txt, guesses, the start page), as of a document below
     read_stamp INTEGER NOT NULL DEFAULT 0,
     confirmed_stamp INTEGER NOT NULL DEFAULT 0,
-    missed INTEGER NOT NULL DEFAULT 0,      -- in how many runs it was not known since
+    missed INTEGER NOT NULL DEFAULT 0,      -- in how many runs that was not known since
     looked_stamp INTEGER NOT NULL DEFAULT 0,  -- the last run that knew all documents and indexes
-    lost_stamp INTEGER NOT NULL DEFAULT 0,    -- the oldest loss that waits; 0 for none
+    lost_stamp INTEGER NOT NULL DEFAULT 0,    -- the oldest `url.lost_stamp` that waits; 0 for none
     days TEXT NOT NULL DEFAULT '[]',        -- its last seven runs that are a day apart; JSON: an array
     rest REAL NOT NULL DEFAULT 0            -- seconds for which nothing is due after `ended`
 );
@@ -40,8 +40,8 @@ CREATE TABLE document (
     -- of its last reading
     complete INTEGER NOT NULL DEFAULT 0,
     is_saved INTEGER NOT NULL DEFAULT 0,  -- whether `url` and `log` have what it listed
-    to_merge INTEGER NOT NULL DEFAULT 0,  -- the date of a reading that `log` has; of the first one,
-                                -- below 0
+    to_merge INTEGER NOT NULL DEFAULT 0,  -- the date of a reading that `log` has; 0 for none; below 0
+                                -- of the first one, before which no URL can be lost
     final_url TEXT NOT NULL DEFAULT '',
     format TEXT,
     etag TEXT,

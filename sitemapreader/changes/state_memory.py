@@ -1,4 +1,7 @@
-"""StateMemory: the memory of a walk with a state (see `WalkMemory` in `_walk/memory.py`)."""
+"""StateMemory: the memory of a walk with a state (see `WalkMemory` in `_walk/memory.py`).
+
+It adds documents and pages to the writer. These import the writer's type, so it cannot make them.
+"""
 
 from __future__ import annotations
 

@@ -558,3 +558,18 @@ async def test_a_document_that_has_confirmed_a_loss_is_not_waited_for(
         assert await told.walk({ROBOTS: cut, ONE: urlset(*pages(2))}) == []
         waits_for = [row.waits_for for row in State(db).waiting()]
     assert waits_for == [SITE]
+
+
+async def test_an_absent_document_is_counted_and_its_pages_are_not_asked(
+    told: Told, db: Path
+) -> None:
+    """Its URLs are counted as waiting, and listed by nothing, until they are unlisted."""
+    whole = {TOP: index(ONE, TWO), ONE: urlset(*pages(1)), TWO: urlset(*pages(2))}
+    await told.walk(whole)
+    absent = whole | {ONE: status(404, ONE), pages(1)[0]: status(404, pages(1)[0])}
+    for _ in range(7):
+        assert await told.walk(absent, gone=10) == []
+        assert told.walked.report.waiting == 1
+        assert [*State(db).waiting()] == []
+    assert await told.walk(absent, gone=10) == ["1"]
+    assert [row.document for row in State(db).unlisted()] == [ONE]
