@@ -1,4 +1,4 @@
-"""One document of a walk: its response, its body as events, its prior version.
+"""One document of a walk: its response, its body as events, its known version.
 
 Every wait for the network is bounded by the budget.
 """
@@ -394,7 +394,7 @@ def find_blocking_page(response: Response) -> FetchError | None:
     )
 
 
-# -- the prior version of a document, and whether a body is still the same
+# -- the known version of a document, and whether a body is still the same
 
 _MEMORY_BYTES = 1_048_576
 """Bytes of a body that are buffered in memory; the rest is in a temporary file."""
@@ -402,7 +402,7 @@ _PIECE_BYTES = 65_536
 
 
 @attrs.frozen
-class PriorVersion:
+class KnownVersion:
     """The facts that an earlier visit recorded about a document."""
 
     headers: Mapping[str, str] = attrs.field(factory=dict)

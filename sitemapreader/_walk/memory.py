@@ -14,7 +14,7 @@ import attrs
 
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._walk.context import ResponseCache
-from sitemapreader._walk.download import PriorVersion
+from sitemapreader._walk.download import KnownVersion
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
@@ -53,7 +53,7 @@ class Resumption:
 
 
 @attrs.frozen
-class PreviousReading:
+class LastReading:
     """The last reading of a document.
 
     Attributes:
@@ -280,19 +280,19 @@ class DocumentMemory(Protocol):
 
     Attributes:
         settled: the outcome of a document that is not asked for; else `None`.
-        prior: what it is compared with, if it is asked for.
-        previous: its last reading.
+        known_version: the version that its response is compared with, if it is requested.
+        last_reading: what that found: the format, the children, where redirects led.
         batch_entries: how many entries are delivered and acknowledged together.
         needs_digest: whether the bytes of a list are hashed.
     """
 
     settled: tuple[Status, str] | None
-    prior: PriorVersion
+    known_version: KnownVersion
     batch_entries: int
     needs_digest: bool
 
     @property
-    def previous(self) -> PreviousReading:
+    def last_reading(self) -> LastReading:
         """Its last reading."""
         ...
 
@@ -388,8 +388,8 @@ class NoDocumentMemory:
     """The memory of a document of a walk that remembers nothing."""
 
     settled: tuple[Status, str] | None = None
-    prior = PriorVersion()
-    previous = PreviousReading()
+    known_version = KnownVersion()
+    last_reading = LastReading()
     batch_entries = sys.maxsize
     needs_digest = False
 

@@ -47,6 +47,7 @@ class SitemapQueue:
 
     def __init__(self, order: str, breaker: HostBreaker) -> None:
         self.start_worker: Callable[[], object] = _start_none
+        """Starts a worker if there may be one more; `WalkRunner.run` sets it."""
         self.ranks: Mapping[str, float] = {}
         """Key of a URL -> rank of the sitemap: the lowest first, and indexes below 0. Without one
         it has 0."""

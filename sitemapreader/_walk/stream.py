@@ -53,7 +53,7 @@ class Channel(Generic[B]):
         self.offered = 0
         self.taken = 0
         self.stop_clock: Callable[[], AbstractContextManager[object]] = nullcontext
-        """Makes the context in which a producer waits for the consumer."""
+        """Makes the context in which a producer waits for the consumer; `build_parts` sets it."""
         self._capacity = capacity
         self._is_prompt = is_prompt
         self._batches: deque[tuple[B, int]] = deque()

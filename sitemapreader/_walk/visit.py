@@ -88,7 +88,7 @@ class Visit:
             try:
                 if settled := self._memory.settled:
                     await self._settle(*settled)
-                elif not await self._request(self._memory.prior.headers):
+                elif not await self._request(self._memory.known_version.headers):
                     await self._request(None)
             except FetchError as error:
                 is_requested = sitemap.state is SitemapState.REQUESTED
@@ -124,7 +124,7 @@ class Visit:
 
     async def _request(self, validators: Mapping[str, str] | None) -> bool:
         """Request and read the document; return False if the validators do not match it."""
-        prior = self._memory.prior
+        known = self._memory.known_version
         context = self._walk.context
         self._sitemap.process(SitemapTransition.REQUEST)
         async with self._open(headers=validators) as response:
@@ -133,7 +133,7 @@ class Visit:
             if (
                 validators is not None
                 and response.status == 304
-                and not self._is_of_prior(response, validators)
+                and not self._is_of_known_version(response, validators)
             ):
                 return False
             self._sitemap.process(SitemapTransition.RESPOND)
@@ -145,10 +145,10 @@ class Visit:
                 return True
             stream = read_patiently(context, response, self.document, self._open)
             async with aclosing(stream) as chunks:
-                if prior.body is None or prior.final_url != response.url:
+                if known.body is None or known.final_url != response.url:
                     await self._read(response, chunks)
                     return True
-                opened = open_changed(context, chunks, prior.body, response.headers)
+                opened = open_changed(context, chunks, known.body, response.headers)
                 async with opened as body:
                     if body is not None:
                         await self._read(response, body)
@@ -156,9 +156,9 @@ class Visit:
                         await self._take_over(Status.UNCHANGED, SAME_BODY)
         return True
 
-    def _is_of_prior(self, response: Response, sent: Mapping[str, str]) -> bool:
+    def _is_of_known_version(self, response: Response, sent: Mapping[str, str]) -> bool:
         """Return whether a 304 is about the version that the validators were of."""
-        is_same_url = response.url == self._memory.prior.final_url
+        is_same_url = response.url == self._memory.known_version.final_url
         return is_same_url and is_confirmed(sent, response.headers)
 
     def _record_response(self, response: Response) -> None:
@@ -191,7 +191,7 @@ class Visit:
         if is_file_url(url):  # nobody knows where it was
             self._delivery.entries.scope = ("",)
         if is_duplicate:
-            sitemap.was_read_before = self._memory.previous.was_read
+            sitemap.was_read_before = self._memory.last_reading.was_read
             self._verdict.decided = Status.SKIPPED, ALREADY_READ
         return is_duplicate
 
@@ -199,7 +199,7 @@ class Visit:
 
     async def _settle(self, status: Status, reason: str) -> None:
         """Use the state of a document that need not be fetched."""
-        final_url = self._memory.previous.final_url
+        final_url = self._memory.last_reading.final_url
         if not final_url or not self._follow_to(final_url):
             await self._take_over(status, reason)
 
@@ -207,22 +207,22 @@ class Visit:
         """Take format and children of the last reading, which still holds."""
         self._verdict.decided = status, reason
         document = self.document
-        previous = self._memory.previous
+        last = self._memory.last_reading
         self._sitemap.process(SitemapTransition.REUSE)
-        self._sitemap.was_read_before = previous.was_read
-        if previous.was_read:
-            document.final_url = previous.final_url
-            document.format = previous.format
-            document.etag = previous.etag
-            document.last_modified = previous.last_modified
-            document.listed = previous.listed
-        is_find = self._sitemap.entry.via is not Via.WELL_KNOWN or previous.has_records
+        self._sitemap.was_read_before = last.was_read
+        if last.was_read:
+            document.final_url = last.final_url
+            document.format = last.format
+            document.etag = last.etag
+            document.last_modified = last.last_modified
+            document.listed = last.listed
+        is_find = self._sitemap.entry.via is not Via.WELL_KNOWN or last.has_records
         if document.format is not None and is_find:
             await self._delivery.accept(document.format)
-        if previous.children:
-            await self._delivery.deliver_sitemaps(list(previous.children))
+        if last.children:
+            await self._delivery.deliver_sitemaps(list(last.children))
         await self._delivery.end(
-            previous.digest if document.format is Format.INDEX else None
+            last.digest if document.format is Format.INDEX else None
         )
 
     # -- the body

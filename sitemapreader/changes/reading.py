@@ -16,7 +16,7 @@ from sitemapreader._types.outcomes import (
     Status,
 )
 from sitemapreader._types.rows import get_column
-from sitemapreader._walk.memory import PreviousReading
+from sitemapreader._walk.memory import LastReading
 from sitemapreader.changes.law import Evidence, date_outcome, weigh
 from sitemapreader.changes.rows import write_lastmod
 from sitemapreader.fetch.validators import choose_validators, is_older, read_age
@@ -171,7 +171,7 @@ class DocumentReading:
         }
 
 
-def make_previous(row: DocumentRow, run: WalkRun) -> PreviousReading:
+def make_last_reading(row: DocumentRow, run: WalkRun) -> LastReading:
     """Return the last reading of a document, as its row has it."""
     if row.format is not None and row.format.is_feed:
         via = Via.PAGE
@@ -184,7 +184,7 @@ def make_previous(row: DocumentRow, run: WalkRun) -> PreviousReading:
         for loc, mark in row.child_list
     ]
     was_read_now = row.seen_stamp >= run.id and row.status in READ_STATUSES
-    return PreviousReading(
+    return LastReading(
         was_read=row.digest is not None,
         has_records=bool(children or row.entries),
         final_url=row.final_url,

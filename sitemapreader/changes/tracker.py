@@ -17,7 +17,7 @@ from sitemapreader._types.outcomes import (
 )
 from sitemapreader._types.urls import url_key
 from sitemapreader.changes.entries import ChangedEntries, UnsentEntries
-from sitemapreader.changes.reading import DocumentReading, make_previous
+from sitemapreader.changes.reading import DocumentReading, make_last_reading
 from sitemapreader.changes.rows import load_document, update_document
 from sitemapreader.changes.trust import DocumentTrust
 from sitemapreader.changes.turn import DocumentTurn
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from sitemapreader._types.models import SitemapEntry
     from sitemapreader._types.rows import Rows
-    from sitemapreader._walk.memory import ListedSitemap, PreviousReading
+    from sitemapreader._walk.memory import LastReading, ListedSitemap
     from sitemapreader.changes.database import Connection
     from sitemapreader.changes.state_writer import StateWriter
 
@@ -40,7 +40,7 @@ class DocumentTracker:
 
     Attributes:
         settled: the outcome of a document that is not requested; else `None`.
-        prior: the version that the response is compared with.
+        known_version: the version that the response is compared with.
     """
 
     needs_digest = True
@@ -63,7 +63,7 @@ class DocumentTracker:
             self._entries = ChangedEntries(row, writer, self._reading)
         else:
             self._entries = UnsentEntries(db, row, writer)
-        self.prior = trust.prior
+        self.known_version = trust.known_version
         self.settled = turn.find_outcome() if trust.is_covered else None
         self._keeps_row = self.settled is not None
         """True if the row stays as it is."""
@@ -71,9 +71,9 @@ class DocumentTracker:
             self.settled = Status.UNCHANGED, SAME_LASTMOD
 
     @property
-    def previous(self) -> PreviousReading:
+    def last_reading(self) -> LastReading:
         """The last reading of the document."""
-        return make_previous(self._row, self._writer.run)
+        return make_last_reading(self._row, self._writer.run)
 
     def receive(self, headers: Mapping[str, str]) -> None:
         """Take the headers of the response whose body is read now."""

@@ -8,7 +8,7 @@ from sitemapreader._types.dates import is_over
 from sitemapreader._types.models import Via
 from sitemapreader._types.outcomes import BodyDigest
 from sitemapreader._types.urls import folder_of
-from sitemapreader._walk.download import PriorVersion
+from sitemapreader._walk.download import KnownVersion
 from sitemapreader.changes.rows import as_moment, write_lastmod
 from sitemapreader.fetch.validators import make_validators
 
@@ -64,18 +64,18 @@ class DocumentTrust:
         )
 
     @property
-    def prior(self) -> PriorVersion:
+    def known_version(self) -> KnownVersion:
         """The version that the response is compared with."""
         row = self._row
         if not self._is_usable:
-            return PriorVersion()
+            return KnownVersion()
         if self._believes(lies=row.etag_lies):
             headers = make_validators(row.etag, row.last_modified)
         else:
             headers = {}
         if row.size is None or row.digest is None:
-            return PriorVersion(headers, row.final_url)
-        return PriorVersion(headers, row.final_url, BodyDigest(row.size, row.digest))
+            return KnownVersion(headers, row.final_url)
+        return KnownVersion(headers, row.final_url, BodyDigest(row.size, row.digest))
 
     @property
     def _is_usable(self) -> bool:
