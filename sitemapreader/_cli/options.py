@@ -39,7 +39,10 @@ PARALLEL = 8
 """Sites that are read at once, by default."""
 SHELLS = ("bash", "zsh", "fish", "tcsh")
 LIST_FORMATS = ("urls", "jsonl", "json")
-COUNT_KINDS = ("sitemap", "folder", "host", "month", "language", "extension")
+COUNT_KINDS = (
+    *("sitemap", "folder", "folder:2", "folder:3"),
+    *("host", "month", "language", "extension"),
+)
 TREE_FORMATS = ("tree", "json")
 WHY_FORMATS = ("text", "jsonl", "json")
 SCALE_FORMATS = ("text", "json")
@@ -343,7 +346,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--title", "audit", "set the title of an HTML or Markdown report to TEXT",
                metavar="TEXT"),
         Option("--count-by", _ROW_COMMANDS,
-               "count the URLs by kind: print the number of each kind, the most frequent first",
+               "count the URLs by kind: print the number of each kind, the most frequent first; "
+               "folder:2 is the first two folders",
                choices=COUNT_KINDS),
         Option("--examples", "audit", "show N hits for each rule (default: 20)", **_COUNTED),
         Option("--hits", "audit",
@@ -460,8 +464,10 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "allow_ports", metavar="PORT", type=parse_whole_number, action="append"),
     ),
     "messages": (
-        Option("-q --quiet", f"{_NOT_STATE} compare",
+        Option("-q --quiet", _NOT_STATE.replace(" audit", ""),
                "print only the error that ends the program, if any"),
+        Option("-q --quiet", "audit compare", "print only the error that ends the program, if any: "
+               "no report either, unless --format or -o asks for one"),
         Option("-v --verbose", _NOT_STATE, "also print Issues of severity info"),
     ),
     "general": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -19,7 +20,14 @@ if TYPE_CHECKING:
     from datetime import date
 
 CountBy: TypeAlias = Literal[
-    "sitemap", "folder", "host", "month", "language", "extension"
+    "sitemap",
+    "folder",
+    "folder:2",
+    "folder:3",
+    "host",
+    "month",
+    "language",
+    "extension",
 ]
 MAX_COUNTED = 1_000
 """Largest number of values that are listed; the rarer ones share one row."""
@@ -27,7 +35,10 @@ _MAX_KEPT = 100_000
 """Largest number of values in memory (15 MB); above it the rarer half joins the others."""
 OTHERS = "(others)"
 """The value of the last row, which counts the rarer values together."""
-_FIRST_FOLDER = re.compile(r"[^/]*//[^/?#]*(?:/[^/?#]*(?=/))?")
+_FOLDERS = [
+    re.compile(rf"[^/]*//[^/?#]*(?:/[^/?#]*(?=/)){{0,{depth}}}") for depth in range(4)
+]
+"""Number of folders -> pattern of a URL with at most that number."""
 _FILE_EXTENSION = re.compile(r"[^/]*//[^?#]*/[^/?#]*(\.[^\W_]{1,9})(?=[?#]|$)")
 
 
@@ -39,8 +50,8 @@ class UrlCount:
     urls: int
 
 
-def _find_folder(loc: str) -> str:
-    match = _FIRST_FOLDER.match(loc)
+def _find_folder(loc: str, depth: int = 1) -> str:
+    match = _FOLDERS[depth].match(loc)
     if match is None:
         return f"{loc}/"
     return f"{match[0]}/"
@@ -71,6 +82,8 @@ def _get_text(text: str | None) -> str | None:
 _CUTS: dict[CountBy, tuple[str, Callable[[Any], Any]]] = {
     "sitemap": ("sitemap", _get_text),
     "folder": ("loc", _find_folder),
+    "folder:2": ("loc", partial(_find_folder, depth=2)),
+    "folder:3": ("loc", partial(_find_folder, depth=3)),
     "host": ("loc", _find_host),
     "month": ("date", _find_month),
     "language": ("language", _get_text),
@@ -91,8 +104,8 @@ class UrlCounts:
         print(row.value, row.urls)
     ```
 
-    The folder is the first one of the path; the month is that of `date`. Raises ValueError for
-    another word.
+    The folder is the first one of the path, with "folder:2" the first two; the month is that of
+    `date`. Raises ValueError for another word.
     """
 
     by: CountBy = attrs.field(validator=one_of(CountBy))
@@ -102,9 +115,10 @@ class UrlCounts:
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns of the rows, for `open_output`."""
-        is_url = self.by in ("sitemap", "folder")
+        name = self.by.partition(":")[0]
+        is_url = name in ("sitemap", "folder")
         value = Column(
-            self.by, str | None, always=True, is_url=is_url, get=attrgetter("value")
+            name, str | None, always=True, is_url=is_url, get=attrgetter("value")
         )
         return value, Column("urls", int, always=True)
 

@@ -90,6 +90,16 @@ def test_facts_are_those_of_the_package() -> None:
     assert len(server["description"]) <= 100
 
 
+def test_the_extra_all_has_every_extra_of_users() -> None:
+    """What is only for developers is not among them, and docs/start.md lists the others."""
+    extras = PROJECT["project"]["optional-dependencies"]
+    (everything,) = extras["all"]
+    users = {*extras} - {"all", "bench", "dev", "docs"}
+    assert Requirement(everything).extras == users
+    start = (package.ROOT / "docs" / "start.md").read_text("utf-8")
+    assert {*re.findall(r"^\| `(\w+)` \|", start, re.MULTILINE)} >= {*users, "all"}
+
+
 def test_the_server_for_agents_starts_with_the_words_that_are_published() -> None:
     """The arguments are those of the command, and the extras exist."""
     (wheel,) = json.loads((PLACE / "server.json").read_text("utf-8"))["packages"]

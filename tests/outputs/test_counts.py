@@ -47,6 +47,22 @@ def test_a_url_counts_for_its_folder_and_extension(
     assert count("folder", UrlEntry(SITE[:-1])) == {SITE: 1}
 
 
+@pytest.mark.parametrize(
+    ("loc", "two", "three"),
+    [
+        ("en/shoes/red/1.html", "en/shoes/", "en/shoes/red/"),
+        ("en/shoes/", "en/shoes/", "en/shoes/"),
+        ("en/x", "en/", "en/"),
+        ("?q=/a/b/c", "", ""),
+    ],
+)
+def test_folders_below_folders(loc: str, two: str, three: str) -> None:
+    """So many folders of the path as the word says, or as there are."""
+    assert count("folder:2", UrlEntry(SITE + loc)) == {SITE + two: 1}
+    assert count("folder:3", UrlEntry(SITE + loc)) == {SITE + three: 1}
+    assert UrlCounts("folder:2").columns[0].name == "folder"
+
+
 MARCH = datetime(2026, 3, 5, tzinfo=UTC)
 LINKS = (
     Alternate(SITE, "x-default"),
