@@ -36,6 +36,7 @@ from sitemapreader._walk.stream import (
     pick_rows,
     view_records,
 )
+from sitemapreader.fetch.urls import HostMap
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
@@ -272,12 +273,19 @@ class Walk(TaskStream[Batch]):
             )
             for url in named:
                 context.client.trust(url)
-            for name, target in config.map_hosts.names:
+            await self._walk(parts)
+            for name, target in self._list_used_hosts():
                 issue = make_issue(IssueCode.HOST_MAPPED, url=name, value=target)
                 await context.report_issue(issue)
-            await self._walk(parts)
             if config.changes:  # pages are asked later
                 self._lent.push_async_exit(stack.pop_all())
+
+    def _list_used_hosts(self) -> Iterator[tuple[str, str]]:
+        """Yield the mapped hosts from which a document was requested, and their targets."""
+        urls = [each.url for each in self.report.documents]
+        for name, target in self._config.map_hosts.names:
+            if any(HostMap([(name, target)]).find(url) for url in urls):
+                yield name, target
 
     async def _walk(self, parts: WalkParts) -> None:
         context = parts.context

@@ -187,15 +187,16 @@ class AuditRun:
         if baseline is not None:
             mended = find_mended(database, findings, self.runner.passed, pages)
         folder = self._source.fetcher
+        gathered = gather_facts(database, self._values)
+        files = {}
         if isinstance(folder, FolderFetcher):
-            files = locate_findings(findings, folder)
-        else:
-            files = {}
+            parents = {each.url: each.parent for each in gathered["documents"]}
+            files = locate_findings(findings, folder, parents)
         facts = Facts(
             **head,
             complete=self._report.complete,
             answered=any(each.is_answered for each in self._report.documents),
-            **gather_facts(database, self._values),
+            **gathered,
             files=files,
             base_url=folder.base_url if isinstance(folder, FolderFetcher) else "",
             passed=self.runner.passed,

@@ -40,7 +40,7 @@ from sitemapreader.output import make_array
 from sitemapreader.pages import PageFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from sitemapreader import Document, Follow, Limits, Search, SitemapEntry, Walk
     from sitemapreader.audit.values import Finding
@@ -141,9 +141,12 @@ def _find_base_url(path: Path) -> str:
 
 
 def locate_findings(
-    findings: Iterable[Finding], folder: FolderFetcher
+    findings: Iterable[Finding], folder: FolderFetcher, parents: Mapping[str, str]
 ) -> dict[str, str]:
-    """Give hits that stand in a file their lines; return the files of their sitemaps."""
+    """Give hits that stand in a file their lines; return the files of their sitemaps.
+
+    `parents` are the documents that list others: a sitemap without a file is to be mended there.
+    """
     hits: list[Hit | Place] = []
     for finding in findings:
         hits += [*finding.places, *finding.hits]
@@ -164,6 +167,11 @@ def locate_findings(
         hit.line = hit.line or lines.get((hit.document, hit.url))
         if isinstance(hit, Hit) and hit.file:
             hit.file = _name_path(folder.folder / hit.file)
+        elif isinstance(hit, Hit) and hit.document not in files:
+            with suppress(FetchError, OSError):
+                path = folder.find_file(parents.get(hit.document, ""))
+                hit.file = _name_path(path)
+                hit.file_line = _number_lines(path, [hit.document]).get(hit.document)
     return files
 
 

@@ -80,6 +80,17 @@ async def test_a_staging_site() -> None:
     assert (mapped.url, mapped.value) == (LIVE, staging.base)
 
 
+async def test_a_mapping_that_nothing_needs_is_not_said_to_be_used() -> None:
+    """The host that is mapped is not the one that is walked."""
+    async with serve(make_staging) as staging:
+        hosts = {LIVE: staging.base, "https://other.example": staging.base}
+        async with walk(LIVE, options=FetchOptions(map_hosts=hosts)) as entries:
+            async for _ in entries:
+                pass
+    mapped = [each.url for each in entries.report.issues if each.code == "host-mapped"]
+    assert mapped == [LIVE]
+
+
 async def test_redirects_that_lead_nowhere() -> None:
     """A loop over the map ends; and no stranger's redirect gets the caller's headers."""
 

@@ -93,6 +93,23 @@ def test_a_baseline_that_is_written_makes_no_failure(
     assert run(*words[:4], "--write-baseline", str(tmp_path / "c.json")).returncode == 3
 
 
+def test_the_baseline_of_the_settings_can_be_written(
+    folder: Path, tmp_path: Path
+) -> None:
+    """The first run makes the file that the settings name; another missing one is an error."""
+    text = '[audit]\nbaseline = "b.json"\nselect = ["urls"]\n'
+    (tmp_path / "sitemapreader.toml").write_text(text)
+    words = ("audit", str(folder), "--fail-on", "info")
+    for more, code in (
+        ((), 2),
+        (("--write-baseline", "c.json"), 2),
+        (("--write-baseline", "b.json"), 0),
+        ((), 0),
+        (("--write-baseline", "b.json"), 0),
+    ):
+        assert run(*words, *more, cwd=str(tmp_path)).returncode == code
+
+
 def test_a_quiet_audit_says_nothing_unless_it_is_asked(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -474,3 +491,27 @@ def test_audits_are_compared(folder: Path, tmp_path: Path) -> None:
         2,
         True,
     )
+
+
+@pytest.mark.parametrize("parent", ["sitemap.xml", "robots.txt"])
+def test_a_sitemap_without_a_file_is_to_be_mended_where_it_is_named(
+    parent: str, tmp_path: Path
+) -> None:
+    """The result of a child that was not built has the file and the line of its index."""
+    child = f"{DOCS}/sitemap-fr.xml"
+    index = f"<sitemapindex>\n<sitemap><loc>{child}</loc></sitemap></sitemapindex>"
+    if parent == "robots.txt":
+        write_build(tmp_path, robots_txt=f"User-agent: *\nSitemap: {child}\n")
+    else:
+        write_build(tmp_path, sitemap_xml=index)
+    words = ("audit", ".", "--base-url", DOCS, "-o", "a.sarif", "-o", "a.json")
+    run(*words, cwd=str(tmp_path))
+    (run_of,) = json.loads((tmp_path / "a.sarif").read_text())["runs"]
+    places = [
+        (place["artifactLocation"]["uri"], place["region"]["startLine"])
+        for result in run_of["results"]
+        if result["ruleId"] in ("http-status", "robots-sitemap-broken")
+        for location in result["locations"]
+        for place in [location["physicalLocation"]]
+    ]
+    assert places == [(parent, 2)]

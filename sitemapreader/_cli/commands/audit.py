@@ -183,6 +183,10 @@ class _AuditCommand:
         # what is written as known makes no failure
         if arguments.write_baseline:
             word = "never"
+            known = Path(arguments.baseline or ".").resolve()
+            written = Path(arguments.write_baseline).resolve()
+            if known == written and not known.exists():
+                arguments.baseline = None  # the settings name what this run is to make
         else:
             word = arguments.fail_on or "error"
         self._fail_on = _SEVERITIES.get(word)
