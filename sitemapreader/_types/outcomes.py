@@ -346,7 +346,7 @@ def judge_counts(counts: Counter[IssueCode], records: int) -> tuple[Status, str]
     return Status.FAILED, str(errors[0])
 
 
-_OF_ONE_RECORD = frozenset(
+RECORD_ERRORS = frozenset(
     {
         IssueCode.MALFORMED,
         IssueCode.TEMPLATE,
@@ -363,7 +363,7 @@ _OF_ONE_RECORD = frozenset(
 
 def is_read_to_end(document: Document) -> bool:
     """Return whether a document was read, and nothing but single records of it was lost."""
-    return document.status in READ_STATUSES and _OF_ONE_RECORD.issuperset(
+    return document.status in READ_STATUSES and RECORD_ERRORS.issuperset(
         list_errors(document.counts)
     )
 

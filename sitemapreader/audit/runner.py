@@ -10,6 +10,7 @@ import duckdb
 
 from sitemapreader._types.counts import count_units
 from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.outcomes import RECORD_ERRORS
 from sitemapreader.audit.database import (
     DISK_ERRORS,
     AuditDatabase,
@@ -115,15 +116,20 @@ def find_unmet_needs(
 
 
 def _explain_loss(database: AuditDatabase) -> tuple[str, str]:
-    """Return the doubts because sitemaps do not exist, or the other losses."""
-    lost, gone, errors = database.ask(_QUERIES["lost"])[0]
+    """Return the doubts because of missing sitemaps and records, or the other losses."""
+    passed = [*map(str, RECORD_ERRORS)]
+    lost, gone, errors, records = database.ask(_QUERIES["lost"], of_records=passed)[0]
     if lost:
         return "", f"all or parts of {count_units(lost, 'sitemaps')} could not be read"
-    if errors or not gone:
+    if errors or not (gone or records):
         return "", "see the findings"
-    was = "was" if gone == 1 else "were"
-    what = f"{count_units(gone, 'sitemaps')} {was} not found"
-    return f"{what}, and may list some of these URLs", ""
+    doubts = []
+    if gone:
+        was = "was" if gone == 1 else "were"
+        doubts.append(f"{count_units(gone, 'sitemaps')} {was} not found")
+    if records:
+        doubts.append(f"{count_units(records, 'records')} could not be read")
+    return f"{' and '.join(doubts)}, and may list some of these URLs", ""
 
 
 def _explain_robots(database: AuditDatabase, *, is_http: bool) -> str:

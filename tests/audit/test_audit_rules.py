@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 
 from sitemapreader import FetchOptions
@@ -694,6 +695,28 @@ def test_a_sitemap_that_is_not_there_switches_no_rule_off(trial: RuleTrial) -> N
         found = trial.run(code, tried)
         assert found is not None
         assert found.doubt == "1 sitemap was not found, and may list some of these URLs"
+
+
+@pytest.mark.parametrize("loc", ["/{{slug}}", "https://[x", ""])
+def test_a_record_that_cannot_be_read_costs_itself(trial: RuleTrial, loc: str) -> None:
+    """The rules about what no sitemap lists run, and say how many records are not known."""
+    dropped = "<url><loc>" + loc + "</loc></url>"
+    for code, tried in {
+        "missing-url": site(pages(1) + dropped, known=(f"{HOST}/9",)),
+        "hreflang-target-not-listed": site(languages(link("fr", "/fr")) + dropped),
+    }.items():
+        found = trial.run(code, tried)
+        assert found is not None
+        doubt = "1 record could not be read, and may list some of these URLs"
+        assert found.doubt == (doubt if loc else "")
+
+
+def test_an_index_that_lost_a_record_may_list_anything(trial: RuleTrial) -> None:
+    """A child that is not known may list every URL, so the rule is not run."""
+    root = index("/1.xml", "/{{name}}.xml")
+    tried = sitemaps(root, **{"1": urlset(pages(1))})
+    left_out = trial.run("missing-url", attrs.evolve(tried, known=(f"{HOST}/9",)))
+    assert left_out.reason.endswith("all or parts of 1 sitemap could not be read")
 
 
 def test_a_base_url_of_localhost_is_one_finding(tmp_path: Path) -> None:

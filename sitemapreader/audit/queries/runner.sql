@@ -1,13 +1,24 @@
 -- What rules need, what they looked at, and what they hit. A line `-- name:` begins a query.
 
--- lost: sitemaps that were not read, or not to their end; and errors that are not of missing ones
-SELECT count(*) FILTER (NOT is_gone) AS lost, count(*) FILTER (is_gone) AS gone, (
-    SELECT count(*) FROM issue_count c LEFT JOIN document d ON d.id = c.document
-    WHERE c.severity = 'error' AND coalesce(d.status <> 'failed' OR NOT d.http_status IN (404, 410), true)
-) AS errors
+-- lost: sitemaps that were not read, or not to their end, though a record that cannot be read costs itself
+-- alone; and errors that are neither of missing sitemaps nor of such records
+WITH error AS (
+    SELECT c.document, c.count,
+           c.code IN (SELECT unnest($of_records)) AND coalesce(d.format <> 'sitemapindex', false) AS is_of_record,
+           coalesce(d.status = 'failed' AND d.http_status IN (404, 410), false) AS is_of_gone
+    FROM issue_count c LEFT JOIN document d ON d.id = c.document WHERE c.severity = 'error'
+)
+SELECT count(*) FILTER (NOT is_gone) AS lost, count(*) FILTER (is_gone) AS gone,
+       (SELECT count(*) FROM error WHERE NOT is_of_gone AND NOT is_of_record) AS errors,
+       (SELECT coalesce(sum(count), 0)::BIGINT FROM error WHERE is_of_record) AS records
 FROM (
     SELECT status = 'failed' AND coalesce(http_status IN (404, 410), false) AS is_gone FROM document
-    WHERE role = 'sitemap' AND (status IN ('failed', 'partial') OR (status = 'skipped' AND is_excused))
+    WHERE role = 'sitemap' AND (
+        status = 'failed' OR (status = 'skipped' AND is_excused)
+        OR (status = 'partial' AND (reason NOT IN (SELECT unnest($of_records)) OR id IN (
+            SELECT document FROM error WHERE NOT is_of_record AND document IS NOT NULL
+        )))
+    )
 )
 
 -- unread_robots: that of the site, if it was looked for
