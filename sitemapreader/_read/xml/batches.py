@@ -245,22 +245,25 @@ class XmlReader:
 
     def feed(self, data: bytes, *, final: bool = False) -> Iterator[Events]:
         """Read the next bytes; yield, in steps, the events of complete records."""
-        self._window.add(data, final=final)
+        window = self._window
+        most = self._limits.record_bytes
+        window.add(data, final=final)
         if not self._has_skipped():
             return
-        if len(self._window.text) < self._next_size and not final:
+        if len(window.text) < self._next_size and not final:
             return
         yield from self._read_common_records()
         yield from self._read_complete()
-        self._window.position = pass_nothing(self._window.text, self._window.position)
-        if len(self._window.text) - self._window.position > self._limits.record_bytes:
+        window.position = pass_nothing(window.text, window.position)
+        unread = len(window.text) - window.position
+        if unread > most:
             yield from self._shorten()
-        self._window.drop_read()
+        window.drop_read()
+        size = len(window.text)
+        self._next_size = 0
         # a long record is not looked at again before it has doubled: so time is linear
-        size = len(self._window.text)
-        self._next_size = min(2 * size, self._limits.record_bytes) * (
-            size > LONGEST_TRIED
-        )
+        if size > LONGEST_TRIED:
+            self._next_size = min(2 * size, most)
 
     def close(self, cut: IssueCode | None, data: bytes = b"") -> Iterator[Events]:
         """Read the last bytes, and report the missing parts of the document.
@@ -268,16 +271,17 @@ class XmlReader:
         The markup shows whether the document was cut; `cut` is the cause.
         """
         yield from self.feed(data, final=True)
+        window = self._window
+        prolog = self.prolog
         if not self._has_skipped():
-            self._window.text = ""
-        names = [*reversed(self.prolog.wrappers), self.prolog.root]
-        if not is_end(self._window.text, self._window.position, names):
-            yield from self._read_outside(
-                len(self._window.text), cut or IssueCode.TRUNCATED
-            )
+            window.text = ""
+        names = [*reversed(prolog.wrappers), prolog.root]
+        if not is_end(window.text, window.position, names):
+            why = cut or IssueCode.TRUNCATED
+            yield from self._read_outside(len(window.text), why)
         if not self._stats.records and not list_errors(self._stats.counts):
             self._add_once(IssueCode.EMPTY)
-        deliver_pages(self._context.events, self._stats, self.prolog.pages)
+        deliver_pages(self._context.events, self._stats, prolog.pages)
         yield self._context.take_events()
 
     # -- cutting
@@ -296,34 +300,37 @@ class XmlReader:
         self, end: int, *, is_odd_span: bool
     ) -> Generator[Events, None, bool]:
         """Read the next records before a place; mend a refused one; return if there are any."""
-        start = self._window.position
-        batch = yield from self._tree.parse_batch(
-            self._window.text, start, end, self._window.count_lines(start)
-        )
+        window = self._window
+        start = window.position
+        line = window.count_lines(start)
+        batch = yield from self._tree.parse_batch(window.text, start, end, line)
         if batch:
-            self._window.position = batch.end
+            window.position = batch.end
             stretches = self._tree.read_columns(batch, self._stats)
             yield from self._read_stretches(stretches, self._read_records)
             return True
-        found = yield from find_record(self._window.text, start, self.prolog.records)
-        if not found or found[0][0] >= end:
+        found = yield from find_record(window.text, start, self.prolog.records)
+        if not found:
             return False
         span, is_cut = found
-        if pass_nothing(self._window.text, start) != span[0]:
-            yield from self._read_outside(span[0])
+        record_start, record_end = span
+        if record_start >= end:
+            return False
+        if pass_nothing(window.text, start) != record_start:
+            yield from self._read_outside(record_start)
             if not is_odd_span:
                 yield from self._read_common_records()  # names may mean something else
             return True
         record = None
         if not is_cut:
-            record = yield from self._tree.parse_record(
-                self._window.text[slice(*span)], self._window.count_lines(span[0])
-            )
+            text = window.text[record_start:record_end]
+            line = window.count_lines(record_start)
+            record = yield from self._tree.parse_record(text, line)
         if record is None:
             yield from self._mend_record(span)
         else:
             yield from self._read_records([record])
-            self._window.position = span[1]
+            window.position = record_end
         return True
 
     # -- the ways of reading
@@ -357,14 +364,14 @@ class XmlReader:
 
     def _read_outside(self, end: int, why: IssueCode | None = None) -> Iterator[Events]:
         """Read text outside of whole records, up to a place; `why` is the cause of a cut."""
-        text = self._window.text[self._window.position : end]
-        is_second = self.prolog.closed or (why and self.prolog.has_nested_root)
-        is_sound = is_second or self._tree.is_well_formed_around(
-            text, is_tail=why is not None
-        )
-        yield from self._mend(
-            self._window.position, end, is_sound=lambda: bool(is_sound), why=why
-        )
+        prolog = self.prolog
+        start = self._window.position
+        text = self._window.text[start:end]
+        is_sound = bool(prolog.closed or (why and prolog.has_nested_root))
+        if not is_sound:
+            is_tail = why is not None
+            is_sound = self._tree.is_well_formed_around(text, is_tail=is_tail)
+        yield from self._mend(start, end, is_sound=lambda: is_sound, why=why)
 
     def _mend(
         self,
@@ -439,55 +446,59 @@ class XmlReader:
         prefixes = {wrapper.rpartition(":")[0] for wrapper in self.prolog.wrappers}
         keys = {names.find_key(namespaces.get(prefix, prefix)) for prefix in prefixes}
         has_url = any(names[child.tag].tag in _URL_FIELDS for child in record.element)
-        return (has_url or names[record.element.tag].key == XHTML) and keys <= {
-            OWN,
-            *NAMESPACES.values(),
-        }
+        is_link = names[record.element.tag].key == XHTML
+        known_keys = {OWN, *NAMESPACES.values()}
+        return (has_url or is_link) and keys <= known_keys
 
     # -- what is too long to be kept
 
     def _shorten(self) -> Iterator[Events]:
         """Read the records of a text that is too long; drop one that is by itself."""
         yield []  # all of it was searched just now, and is once more
-        start = self._window.position
-        size = len(self._window.text)
-        markup = _write_markup_pattern(self.prolog.records).search(
-            self._window.text, start
-        )
-        closing = CLOSINGS.get(markup[0]) if markup else None
-        if not markup or (
-            closing and self._window.text.find(closing, markup.end()) < 0
-        ):
-            self._skip += [re.compile(re.escape(closing))] if closing else []
-            self._window.position = max(
-                markup.end() if markup else start, size - _LONGEST_MARK
-            )
+        window = self._window
+        start = window.position
+        size = len(window.text)
+        pattern = _write_markup_pattern(self.prolog.records)
+        markup = pattern.search(window.text, start)
+        if not markup:
+            window.position = max(start, size - _LONGEST_MARK)
+            return
+        closing = CLOSINGS.get(markup[0])
+        if closing and window.text.find(closing, markup.end()) < 0:
+            self._skip_to(closing)
+            window.position = max(markup.end(), size - _LONGEST_MARK)
             return
         mender = yield from self._mend(start, size, is_part=True)
-        self._window.position += mender.end
-        if self._window.position > start:
+        window.position += mender.end
+        if window.position > start:
             return
-        self._skip += [re.compile(re.escape(mender.closing))] if mender.closing else []
+        if mender.closing:
+            self._skip_to(mender.closing)
         if mender.opened:
             name = write_name(self.prolog.records)
             # blanks may flood it
             self._skip.append(re.compile(rf"</{name}(?:\s*+>|(?=\s))"))
             code = IssueCode.RECORD_TOO_LONG
-            line = self._window.count_lines(start)
+            line = window.count_lines(start)
             self._stats.drop_record(self._context.events, code, line=line)
             yield self._context.take_events()
-        # an end tag, perhaps
-        self._window.position = max(start, self._window.text.rfind("<", start))
+        last_tag = window.text.rfind("<", start)  # an end tag, perhaps
+        window.position = max(start, last_tag)
+
+    def _skip_to(self, closing: str) -> None:
+        """Skip text up to the end of a section."""
+        self._skip.append(re.compile(re.escape(closing)))
 
     def _has_skipped(self) -> bool:
         """Skip a record that is too long; return whether its end has been reached."""
+        window = self._window
         while self._skip:
-            found = self._skip[0].search(self._window.text)
+            found = self._skip[0].search(window.text)
             if found:
-                self._window.position = found.end()
+                window.position = found.end()
             else:
-                self._window.position = max(0, len(self._window.text) - _LONGEST_MARK)
-            self._window.drop_read()
+                window.position = max(0, len(window.text) - _LONGEST_MARK)
+            window.drop_read()
             if not found:
                 return False
             del self._skip[0]

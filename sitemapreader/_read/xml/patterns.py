@@ -320,7 +320,9 @@ def _find_spans(
     spans = []
     for match in pattern.finditer(text, start, end):
         record_end = match.end("end")
-        has_comment = text.find("<", record_end, match.end()) >= 0
-        is_sound = not has_comment or pass_nothing(text, record_end) >= match.end()
-        spans.append((match.start(), record_end if is_sound else match.end()))
+        span_end = match.end()
+        has_comment = text.find("<", record_end, span_end) >= 0
+        if not has_comment or pass_nothing(text, record_end) >= span_end:
+            span_end = record_end
+        spans.append((match.start(), span_end))
     return spans
