@@ -109,7 +109,7 @@ class Findings:
         waits_for: document that the one which is missing for longest waits for; "" for none.
         left: how many left a window.
         shrunk: documents that lost more than half: their URLs, how many URLs they lost, and kept.
-        missed: number of a document -> how many URLs this walk missed in it.
+        new_losses: number of a document -> how many URLs it lost in this walk.
     """
 
     unlisted: int
@@ -117,7 +117,7 @@ class Findings:
     waits_for: str
     left: int
     shrunk: tuple[tuple[str, int, int], ...]
-    missed: Mapping[int, int]
+    new_losses: Mapping[int, int]
 
 
 DEAD_NEIGHBOR = "dead-neighbor"

@@ -90,11 +90,11 @@ from sitemapreader.changes.database import DamageError, read_script
 from sitemapreader.changes.rows import WalkRun, nanoseconds
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Mapping
 
     from sitemapreader._types.outcomes import Document
     from sitemapreader._walk.memory import WalkEnd
+    from sitemapreader.changes.database import Connection
     from sitemapreader.changes.rows import DocumentRow
 
 _PATIENCE = timedelta(days=7)
@@ -322,7 +322,7 @@ def find_patience_since(stamp: int, days: tuple[int, ...]) -> int:
 # -- which documents are read in full
 
 
-def find_losses(db: sqlite3.Connection, site: int) -> list[int]:
+def find_losses(db: Connection, site: int) -> list[int]:
     """Return the stamps of the losses that wait, the oldest first."""
     sql = (
         "SELECT DISTINCT lost_stamp FROM url INDEXED BY url_lost"
@@ -332,7 +332,7 @@ def find_losses(db: sqlite3.Connection, site: int) -> list[int]:
 
 
 def find_waited(
-    db: sqlite3.Connection,
+    db: Connection,
     site: int,
     stamp: int,
     days: str,
@@ -353,7 +353,7 @@ def find_waited(
     return _name_waited(db, values)
 
 
-def _name_waited(db: sqlite3.Connection, values: Mapping[str, Any]) -> str:
+def _name_waited(db: Connection, values: Mapping[str, Any]) -> str:
     query = (
         "SELECT proof.url FROM proof WHERE proof.proven_until < :lost_stamp"
         " ORDER BY proof.missing_stamp IS NULL, proof.confirmed_stamp LIMIT 1"
@@ -363,7 +363,7 @@ def _name_waited(db: sqlite3.Connection, values: Mapping[str, Any]) -> str:
 
 
 def find_unverified(
-    db: sqlite3.Connection,
+    db: Connection,
     run: WalkRun,
     losses: list[int],
     verify_after: int,
@@ -407,7 +407,7 @@ def find_unverified(
 # -- one site
 
 
-def merge(db: sqlite3.Connection, site: int) -> None:
+def merge(db: Connection, site: int) -> None:
     """Write the URLs of documents into `url`; note the ones that are no longer listed."""
     values = {"site": site}
     (is_pending,) = db.execute(_IS_PENDING, values).fetchone()
@@ -416,7 +416,7 @@ def merge(db: sqlite3.Connection, site: int) -> None:
 
 
 def recall(
-    db: sqlite3.Connection,
+    db: Connection,
     site: int,
     stamp: int,
 ) -> None:
@@ -425,7 +425,7 @@ def recall(
 
 
 def _execute(
-    db: sqlite3.Connection,
+    db: Connection,
     name: str,
     values: Mapping[str, Any],
 ) -> int:
@@ -437,23 +437,25 @@ def _execute(
 
 
 def reconcile(
-    db: sqlite3.Connection,
+    db: Connection,
     run: WalkRun,
     end: WalkEnd,
 ) -> Findings | None:
     """Reconcile the state with a walk: return the missing URLs, with `changes`."""
     values: dict[str, Any] = {
         "site": run.site,
-        "begin_stamp": run.id,
+        "begin_stamp": run.begin_stamp,
         "stamp": run.stamp,
         "last": run.last,
         "all_known_stamp": run.all_known_stamp,
         # What a run with a clock that is ahead forgets cannot be recalled: so each forgets only
         # what was old for the one before it.
-        "before": min(run.id, run.last) - _KNOWN_FOR,
+        "before": min(run.begin_stamp, run.last) - _KNOWN_FOR,
         # A clock that was behind dates losses too early, but not what is known for seven walks.
-        "unlisted_before": min(run.id, run.last, *run.days) - _KNOWN_FOR,
+        "unlisted_before": min(run.begin_stamp, run.last, *run.days) - _KNOWN_FOR,
         "patience_since": find_patience_since(run.stamp, run.days),
+        "is_round": run.chosen is not None,
+        "is_cut": end.is_cut,
     }
     _collect_named(db, values, end)
     if _has_missing(db, values):
@@ -465,7 +467,7 @@ def reconcile(
     has_missing = _has_missing(db, values)
     if has_missing:
         _execute(db, "mark_unnamed.sql", values)
-    _count_failed_runs(db, run, values, is_cut=end.is_cut)
+    _count_failed_runs(db, values)
     naming_confirmed = _date_naming(db, run, values, knows_all=end.knows_all)
     if not run.saves:
         if has_missing:
@@ -474,7 +476,7 @@ def reconcile(
         return None
     if not has_missing:
         return Findings(
-            unlisted=0, waiting=0, waits_for="", left=0, shrunk=(), missed={}
+            unlisted=0, waiting=0, waits_for="", left=0, shrunk=(), new_losses={}
         )
     values["naming_confirmed"] = naming_confirmed
     values["all_confirmed"] = _find_all_confirmed(db, values)
@@ -492,7 +494,7 @@ def reconcile(
 
 
 def _collect_named(
-    db: sqlite3.Connection,
+    db: Connection,
     values: Mapping[str, Any],
     end: WalkEnd,
 ) -> None:
@@ -522,7 +524,7 @@ def _collect_named(
 
 
 def _find_unnamed(
-    db: sqlite3.Connection,
+    db: Connection,
     values: Mapping[str, Any],
     end: WalkEnd,
 ) -> None:
@@ -544,13 +546,7 @@ def _find_unnamed(
     )
 
 
-def _count_failed_runs(
-    db: sqlite3.Connection,
-    run: WalkRun,
-    values: Mapping[str, Any],
-    *,
-    is_cut: bool,
-) -> None:
+def _count_failed_runs(db: Connection, values: Mapping[str, Any]) -> None:
     """Count the runs in which each document was not known, since when it is not."""
     db.execute(
         f"UPDATE document SET missed = iif({_IS_KNOWN}, 0, missed + 1),"
@@ -562,11 +558,11 @@ def _count_failed_runs(
         # Nor does a limit of the walk count.
         f" AND ({_IS_KNOWN} OR NOT :is_cut"
         "  OR document.seen_stamp >= :begin_stamp AND reason NOT LIKE 'budget-%')",
-        {**values, "is_round": run.chosen is not None, "is_cut": is_cut},
+        values,
     )
 
 
-def _find_all_confirmed(db: sqlite3.Connection, values: Mapping[str, Any]) -> int:
+def _find_all_confirmed(db: Connection, values: Mapping[str, Any]) -> int:
     """Return the stamp up to which all documents, and all that names them, prove losses."""
     query = (
         "SELECT min(naming.proven_until, ifnull((SELECT min(proof.proven_until) FROM proof),"
@@ -576,9 +572,7 @@ def _find_all_confirmed(db: sqlite3.Connection, values: Mapping[str, Any]) -> in
     return int(oldest)
 
 
-def _count_waiting(
-    db: sqlite3.Connection, values: Mapping[str, Any]
-) -> tuple[int, int]:
+def _count_waiting(db: Connection, values: Mapping[str, Any]) -> tuple[int, int]:
     """Return how many URLs have left a window in this walk, and how many lists have lost."""
     found = db.execute(
         "SELECT count(DISTINCT iif(kind = 1 AND lost_stamp >= :begin_stamp, key, NULL)),"
@@ -590,13 +584,13 @@ def _count_waiting(
     return found[0], found[1]
 
 
-def _has_missing(db: sqlite3.Connection, values: Mapping[str, Any]) -> bool:
+def _has_missing(db: Connection, values: Mapping[str, Any]) -> bool:
     """Return whether a site has anything that is missing; most have nothing to judge."""
     (has_missing,) = db.execute(_IS_MISSING, values).fetchone()
     return bool(has_missing)
 
 
-def _is_dead(db: sqlite3.Connection, values: Mapping[str, Any]) -> bool:
+def _is_dead(db: Connection, values: Mapping[str, Any]) -> bool:
     """Return whether no document that a site has named could be read for `_DEAD_AFTER`."""
     long = values["stamp"] - nanoseconds(_DEAD_AFTER)
     sql = (
@@ -608,7 +602,7 @@ def _is_dead(db: sqlite3.Connection, values: Mapping[str, Any]) -> bool:
 
 
 def _date_naming(
-    db: sqlite3.Connection,
+    db: Connection,
     run: WalkRun,
     values: Mapping[str, Any],
     *,
@@ -634,7 +628,7 @@ def _date_naming(
 
 
 def _find_new_losses(
-    db: sqlite3.Connection, values: Mapping[str, int]
+    db: Connection, values: Mapping[str, int]
 ) -> tuple[dict[int, int], tuple[tuple[str, int, int], ...]]:
     """Return how many URLs each document has lost in this walk, and which lost more than half."""
     new_losses = (

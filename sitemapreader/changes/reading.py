@@ -183,7 +183,7 @@ def make_last_reading(row: DocumentRow, run: WalkRun) -> LastReading:
         )
         for loc, mark in row.child_list
     ]
-    was_read_now = row.seen_stamp >= run.id and row.status in READ_STATUSES
+    was_read_now = row.seen_stamp >= run.begin_stamp and row.status in READ_STATUSES
     return LastReading(
         was_read=row.digest is not None,
         has_records=bool(children or row.entries),

@@ -23,13 +23,13 @@ from sitemapreader._walk.memory import GonePage, UnlistedUrl
 from sitemapreader.changes.database import DamageError
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from sitemapreader._types.models import SitemapEntry, UrlEntry
     from sitemapreader._types.rows import Rows
     from sitemapreader._walk.memory import RemovalKind
+    from sitemapreader.changes.database import Connection
 
 
 def nanoseconds(length: timedelta) -> int:
@@ -60,8 +60,8 @@ class WalkRun:
         confirm_after, distrust_after: as in `State`, in nanoseconds.
         is_unique: whether each URL is delivered once.
         site: number of the site; 0 until the walk begins, as all numbers below.
-        id: number of the walk, which is the stamp of its begin.
-        stamp: `id`, or the time when the walk was resumed: the date of all that it sees.
+        begin_stamp: when it began.
+        stamp: the same, or the time when the walk was resumed: the date of all that it sees.
         last: the walk before it.
         days: the last seven walks that are a day apart, this one too.
         is_resumed: whether it goes on with a walk that was stopped.
@@ -82,7 +82,7 @@ class WalkRun:
     distrust_after: int = 0
     is_unique: bool = False
     site: int = 0
-    id: int = 0
+    begin_stamp: int = 0
     stamp: int = 0
     last: int = 0
     days: tuple[int, ...] = ()
@@ -228,7 +228,7 @@ _DOCUMENT_COLUMNS = ", ".join(field.name for field in attrs.fields(DocumentRow))
 _FIND = f"SELECT {_DOCUMENT_COLUMNS} FROM document WHERE site = ? AND url = ?"
 
 
-def insert_document(db: sqlite3.Connection, row: DocumentRow) -> int:
+def insert_document(db: Connection, row: DocumentRow) -> int:
     """Insert a document, unless it has a number; return that."""
     known = row.site, row.url, row.confirmed_stamp
     sql = "INSERT INTO document (site, url, confirmed_stamp) VALUES (?, ?, ?)"
@@ -237,7 +237,7 @@ def insert_document(db: sqlite3.Connection, row: DocumentRow) -> int:
 
 
 def update_document(
-    db: sqlite3.Connection,
+    db: Connection,
     row: DocumentRow,
     changes: Mapping[str, Any],
     *,
@@ -254,7 +254,7 @@ def update_document(
 
 
 def load_document(
-    db: sqlite3.Connection,
+    db: Connection,
     run: WalkRun,
     url: str,
 ) -> DocumentRow:
@@ -276,7 +276,7 @@ def write_lastmod(entry: SitemapEntry) -> str | None:
 
 
 def find_own_records(
-    db: sqlite3.Connection,
+    db: Connection,
     row: DocumentRow,
     keys: Sequence[bytes],
 ) -> dict[bytes, bytes | None]:
@@ -290,7 +290,7 @@ def find_own_records(
 
 
 def find_records(
-    db: sqlite3.Connection,
+    db: Connection,
     row: DocumentRow,
     keys: Sequence[bytes],
 ) -> dict[bytes, dict[int, bytes | None]]:
@@ -316,7 +316,7 @@ def find_records(
 
 
 def find_removed(
-    db: sqlite3.Connection,
+    db: Connection,
     row: DocumentRow,
     keys: Sequence[bytes],
     reading: int,
@@ -336,7 +336,7 @@ def find_removed(
 
 
 def log_entries(
-    db: sqlite3.Connection,
+    db: Connection,
     row: DocumentRow,
     stamp: int,
     *columns: bytes | str,
@@ -350,7 +350,7 @@ def log_entries(
 
 
 def save_batch(
-    db: sqlite3.Connection,
+    db: Connection,
     row: DocumentRow,
     locs: Iterable[str],
     packed: bytes | None,
@@ -363,7 +363,7 @@ def save_batch(
     db.execute("INSERT INTO batch VALUES (?, ?, ?, ?)", values)
 
 
-def load_batches(db: sqlite3.Connection, row: DocumentRow) -> frozenset[bytes]:
+def load_batches(db: Connection, row: DocumentRow) -> frozenset[bytes]:
     """Return the keys of a document's URLs that were saved so."""
     sql = "SELECT keys FROM batch WHERE site = ? AND document = ?"
     size = _URL_HASH_BYTES

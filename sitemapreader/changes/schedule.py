@@ -33,9 +33,10 @@ from sitemapreader.changes.rows import (
 )
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime
+
+    from sitemapreader.changes.database import Connection
 
 _PRIOR_NEWS = 0.1
 _PRIOR_HOURS = 24.0
@@ -71,16 +72,16 @@ class DocumentRequest:
 
 
 def learn(
-    db: sqlite3.Connection,
+    db: Connection,
     run: WalkRun,
     requests: Mapping[str, DocumentRequest],
-    missed: Mapping[int, int],
+    new_losses: Mapping[int, int],
     now: float,
 ) -> None:
     """Learn from a walk over a site, in a transaction.
 
-    `requests` are by URLs, as `url_key` writes them; `missed` says of numbers of documents how many
-    URLs these no longer list.
+    `requests` are by URLs, as `url_key` writes them; `new_losses` says of numbers of documents
+    how many URLs these no longer list.
     """
     sql = "SELECT count(asked_at) = 0 FROM document WHERE site = ?"
     (is_first,) = db.execute(sql, (run.site,)).fetchone()
@@ -104,7 +105,7 @@ def learn(
             each.not_before = now + _find_rest(each.asked_at, now, request.retry_after)
         elif asked_at is not None:
             was_there = is_first or (url in new and not request.index)
-            news = request.news + missed.get(each.id, 0) + born[url]
+            news = request.news + new_losses.get(each.id, 0) + born[url]
             each.add(0 if was_there else news, asked_at)
         if request.has_no_turn:
             each.rate = 0.0
@@ -155,7 +156,7 @@ _SAVE_OBSERVATIONS = (
 
 
 def _load_observations(
-    db: sqlite3.Connection,
+    db: Connection,
     site: int,
     urls: Iterable[str],
 ) -> dict[str, _Observations]:
@@ -199,7 +200,7 @@ def _find_rest(
 
 
 def _rest_site(
-    db: sqlite3.Connection,
+    db: Connection,
     site: int,
     *,
     is_down: bool,
@@ -239,7 +240,7 @@ class PlannedDocument:
 
 
 def _find_turns(
-    db: sqlite3.Connection,
+    db: Connection,
     now: float,
     names: Iterable[str] | None = None,
     where: str = "TRUE",
@@ -262,7 +263,7 @@ def _find_turns(
 
 
 def plan(
-    db: sqlite3.Connection,
+    db: Connection,
     number: int,
     now: float,
     names: Collection[str] | None = None,
@@ -286,7 +287,7 @@ def plan(
 
 
 def plan_documents(
-    db: sqlite3.Connection,
+    db: Connection,
     number: int,
     now: float,
     verify_after: float = _VERIFY_AFTER,
@@ -298,7 +299,7 @@ def plan_documents(
 
 
 def plan_sites(
-    db: sqlite3.Connection,
+    db: Connection,
     number: int,
     now: float,
     names: Collection[str] | None = None,
@@ -315,7 +316,7 @@ def plan_sites(
 
 
 def find_turn(
-    db: sqlite3.Connection,
+    db: Connection,
     name: str,
     now: float,
 ) -> dict[str, Any]:
@@ -332,7 +333,7 @@ def find_turn(
 
 
 def find_due(
-    db: sqlite3.Connection,
+    db: Connection,
     plan: Mapping[str, frozenset[str]],
     name: str,
     now: float,
@@ -345,7 +346,7 @@ def find_due(
 
 
 def find_unscheduled(
-    db: sqlite3.Connection,
+    db: Connection,
     names: Iterable[str],
     now: float,
 ) -> dict[str, bool]:
@@ -374,7 +375,7 @@ def is_ready(row: DocumentRow, now: float) -> bool:
 
 
 def choose(
-    db: sqlite3.Connection,
+    db: Connection,
     run: WalkRun,
     revisit: int | Collection[str],
     now: float,

@@ -140,7 +140,7 @@ class StateWriter:
         run = attrs.evolve(
             run,
             site=site,
-            id=last if is_resumed else stamp,
+            begin_stamp=last if is_resumed else stamp,
             stamp=stamp,
             last=last,
             days=walked,
@@ -261,7 +261,7 @@ class StateWriter:
                 (now, end.complete, unlisted, waiting, site),
             )
             if found:
-                schedule.learn(db, self.run, self.requests, found.missed, now)
+                schedule.learn(db, self.run, self.requests, found.new_losses, now)
             return found
 
         return await self.file.work(write_end, self.run.name)

@@ -85,7 +85,7 @@ class DocumentTrust:
         """Return whether a word of the index or the server is believed; not one that has lied."""
         run = self._writer.run
         row = self._row
-        is_old = run.id - row.read_stamp >= run.distrust_after
+        is_old = run.begin_stamp - row.read_stamp >= run.distrust_after
         return not (lies or is_old or row.url in run.unverified)
 
     def _compare_lastmod(self) -> bool:

@@ -48,7 +48,7 @@ class DocumentTurn:
         row = self._row
         if (
             run.is_resumed
-            and row.seen_stamp >= run.id
+            and row.seen_stamp >= run.begin_stamp
             and row.status in FINISHED_STATUSES
         ):
             return Status(row.status), row.reason or FINISHED_BEFORE
