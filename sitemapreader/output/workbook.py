@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime
+from datetime import UTC, datetime, time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
@@ -21,18 +21,25 @@ if TYPE_CHECKING:
     from sitemapreader._types.rows import OutputRows
 
     Escape: TypeAlias = Callable[[list[str]], list[str]]
+    Cell: TypeAlias = str | float | datetime | None
 
 MAX_ROWS = 1_048_576
 """Rows of a sheet in Excel; more rows go into another sheet."""
 MAX_CHARS = 32_767
 """Characters of a cell in Excel; a longer text is cut, and ends with an ellipsis."""
 _WORKBOOK_PIECE_BYTES = 1 << 20
+_YEARS = range(1901, 9999)
+"""Years whose moments are dates of Excel in every zone."""
+_URL_CHARS = 60
+_MOMENT_CHARS = 19
+"""Widths of columns, in characters; the others are as wide as Excel makes them."""
 
 
 class WorkbookEncoder(Encoder):
     """An encoder of records as a workbook; a full sheet is followed by another one.
 
-    A text is always written as text, never as a formula, a number or a link.
+    A text is always written as text, never as a formula, a number or a link. A moment is a date of
+    Excel in UTC, because Excel knows no zones; without a time of day it is shown as a day.
 
     Raises ModuleNotFoundError: XlsxWriter is not installed.
     """
@@ -46,6 +53,8 @@ class WorkbookEncoder(Encoder):
             str(self._path), {"constant_memory": True, "tmpdir": self._folder.name}
         )
         self._bold = self._book.add_format({"bold": True})
+        self._day = self._book.add_format({"num_format": "yyyy-mm-dd"})
+        self._moment = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
         self._columns = columns
         self._begin_sheet("urls")
 
@@ -55,6 +64,10 @@ class WorkbookEncoder(Encoder):
         self._sheet.freeze_panes(1, 0)
         for index, column in enumerate(self._columns):
             self._sheet.write_string(0, index, column.name, self._bold)
+            if column.is_url:
+                self._sheet.set_column(index, index, _URL_CHARS)
+            elif column.base is datetime:
+                self._sheet.set_column(index, index, _MOMENT_CHARS)
 
     def encode(self, rows: OutputRows) -> bytes:
         """Write records into the sheet, and return nothing until the end."""
@@ -65,6 +78,9 @@ class WorkbookEncoder(Encoder):
             for index, cell in enumerate(cells):
                 if isinstance(cell, str):
                     self._sheet.write_string(self._row, index, cell)
+                elif isinstance(cell, datetime):
+                    form = self._day if cell.time() == time.min else self._moment
+                    self._sheet.write_datetime(self._row, index, cell, form)
                 elif cell is not None:
                     self._sheet.write_number(self._row, index, cell)
             self._row += 1
@@ -86,19 +102,21 @@ class WorkbookEncoder(Encoder):
         self._folder.cleanup()
 
 
-def _list_cells(column: Column, rows: OutputRows) -> list[str | float | None]:
+def _list_cells(column: Column, rows: OutputRows) -> list[Cell]:
     escape: Escape = escape_texts
     if column.is_url:
         escape = escape_urls
     return [_make_cell(value, escape) for value in column.read(rows)]
 
 
-def _make_cell(value: Any, escape: Escape) -> str | float | None:
-    """Return a text, a number, or `None` for an empty cell."""
+def _make_cell(value: Any, escape: Escape) -> Cell:
+    """Return a text, a number, a moment in UTC, or `None` for an empty cell."""
     if value in ABSENT or value == "":
         return None
     if isinstance(value, datetime):
-        return value.isoformat()
+        if value.year not in _YEARS:
+            return value.isoformat()
+        return value.astimezone(UTC).replace(tzinfo=None)
     if isinstance(value, str):
         text = escape([str(value)])[0]
     elif _is_number(value):

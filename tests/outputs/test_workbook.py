@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,7 @@ def read(path: Path) -> dict[str, list[list[Any]]]:
     book = openpyxl.load_workbook(path)
     for sheet in book:
         cells = [cell for row in sheet.iter_rows() for cell in row]
-        assert all(cell.data_type in "sn" and cell.hyperlink is None for cell in cells)
+        assert all(cell.data_type in "snd" and cell.hyperlink is None for cell in cells)
     return {
         s.title: [[cell.value for cell in row] for row in s.iter_rows()] for s in book
     }
@@ -85,9 +85,39 @@ def test_cells_hold_texts_numbers_and_json(tmp_path: Path) -> None:
     assert (loc, priority, lastmod) == (
         f"{SITE}%20a%0A",
         0.5,
-        "2026-03-05T12:00:00+00:00",
+        datetime(2026, 3, 5, 12),  # noqa: DTZ001 (Excel knows no zones)
     )
     assert (len(title), title[-1]) == (32_767, "\u2026")
+
+
+def test_dates_can_be_filtered_and_urls_be_seen(tmp_path: Path) -> None:
+    """A moment is a date in UTC, one without a time is shown as a day; URLs have room."""
+    import openpyxl  # noqa: PLC0415 (as above)
+
+    zone = timezone(timedelta(hours=2))
+    moments = [
+        datetime(2026, 6, 16, tzinfo=UTC),
+        datetime(2026, 6, 16, 1, 30, tzinfo=zone),
+        None,
+        datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-2))),
+    ]
+    path = tmp_path / "table.xlsx"
+    with open_output(path, fields=["loc", "lastmod", "priority"]) as output:
+        output.write([UrlEntry(SITE, moment) for moment in moments])
+    sheet = openpyxl.load_workbook(path)["urls"]
+    cells = [sheet.cell(row, 2) for row in (2, 3, 4, 5)]
+    assert [str(cell.value) for cell in cells] == [
+        "2026-06-16 00:00:00",
+        "2026-06-15 23:30:00",
+        "None",
+        "9999-12-31T23:00:00-02:00",
+    ]
+    assert [cell.number_format for cell in cells[:2]] == [
+        "yyyy-mm-dd",
+        "yyyy-mm-dd hh:mm:ss",
+    ]
+    assert sheet.column_dimensions["A"].width > 50
+    assert sheet.column_dimensions["B"].width >= 19
 
 
 def test_a_full_sheet_is_followed_by_another(
