@@ -67,6 +67,8 @@ PAGE_COLUMNS = tuple(
             "list": str,
             "findings": str,
             "not_judged": str,
+            "first_status": int | None,
+            "noindex_by": str,
         }.items()
     )
 )
@@ -212,7 +214,7 @@ def _query_codes(codes: Iterable[str]) -> str:
     hits.append("SELECT NULL AS code, NULL AS url WHERE false")
     return (
         "SELECT url, string_agg(DISTINCT code, ' ' ORDER BY code) AS codes "
-        f"FROM ({' UNION ALL '.join(hits)}) GROUP BY url"
+        f"FROM ({' UNION ALL '.join(hits)}) WHERE url IN (SELECT loc FROM page) GROUP BY url"
     )
 
 
@@ -358,8 +360,9 @@ class Audit:
 
         The columns are the URL, the status and the URL at the end of all redirects, milliseconds to
         the first byte, title, noindex, the canonical URL, and each redirect with its target; then
-        whether the page is listed or old, the rules that hit it, and why it was not judged. The
-        suffix names the format, as for `write_hits`.
+        whether the page is listed or old, all rules that hit it, why it was not judged, its first
+        status, and whether a header or a meta element has the noindex. The suffix names the format,
+        as for `write_hits`.
 
         Raises:
             ValueError: the suffix names no format, or no page was to be visited.
@@ -376,11 +379,7 @@ class Audit:
             database.map_disk_errors(),
             open_output(path, columns=PAGE_COLUMNS) as output,
         ):
-            codes = [
-                finding.rule.code
-                for finding in self.findings
-                if finding.rule.unit in PAGE_UNITS
-            ]
+            codes = [finding.rule.code for finding in self.findings]
             database.show_rules(*codes)
             hits = database.connection.execute(
                 _QUERIES_OF_PAGES["rows"].format(_query_codes(codes))

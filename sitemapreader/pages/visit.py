@@ -49,7 +49,9 @@ class NotJudged(StrEnum):
     """The reason why a response is no evidence about a page."""
 
     ROBOTS = "robots"
-    """robots.txt forbids the page to us, or cannot be reached."""
+    """robots.txt forbids the page to us."""
+    ROBOTS_UNREACHABLE = "robots-unreachable"
+    """robots.txt cannot be read, which forbids all pages."""
     PROTECTION = "protection"
     """A bot protection answered."""
     ASKED_TO_WAIT = "asked-to-wait"
@@ -106,7 +108,7 @@ VISITS_AT_ONCE = 8
 """Requests at once over all hosts; the fetcher bounds them for one host."""
 _NOT_JUDGED_REASONS = {
     IssueCode.ROBOTS_DISALLOWED: NotJudged.ROBOTS,
-    IssueCode.ROBOTS_UNREACHABLE: NotJudged.ROBOTS,
+    IssueCode.ROBOTS_UNREACHABLE: NotJudged.ROBOTS_UNREACHABLE,
     IssueCode.BLOCKED_BY_SITE: NotJudged.PROTECTION,
     IssueCode.RETRY_LATER: NotJudged.ASKED_TO_WAIT,
     IssueCode.HOST_REFUSES: NotJudged.ASKED_TO_WAIT,

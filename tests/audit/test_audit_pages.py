@@ -26,7 +26,7 @@ from tests.audit.page_audits import (
     page,
     publish,
 )
-from tests.support.serving import answer, serve_pages
+from tests.support.serving import Answer, answer, serve_pages
 from tests.support.there import known
 
 if TYPE_CHECKING:
@@ -612,12 +612,18 @@ async def test_a_row_for_each_page(tmp_path: Path) -> None:
         "fine": page("<link rel=canonical href=/fine>"),
         "gone": 404,
         "moved": answer(301, Location="/fine"),
+        "silent": Answer(b"", 200, {"X-Robots-Tag": "noindex"}),
     }
+    dark = "page-noindex robots-blocked-url"
+    robots = (
+        "User-agent: *\nDisallow: /private\n\nUser-agent: Googlebot\nDisallow: /dark"
+    )
     async with serve_pages(**answers) as server:
-        publish(server, *answers, "private", robots="User-agent: *\nDisallow: /private")
-        with await judge(server.base) as result:
+        publish(server, *answers, "private", robots=robots)
+        selected = ["pages", "robots-blocked-url"]
+        with await judge(server.base, select=selected) as result:
             for name in ("pages.csv", "pages.jsonl", "pages.parquet"):
-                assert result.write_pages(tmp_path / name) == 5
+                assert result.write_pages(tmp_path / name) == 6
         base = server.base
         with (
             await judge(server.base, None) as result,
@@ -631,12 +637,28 @@ async def test_a_row_for_each_page(tmp_path: Path) -> None:
         "canonical": f"{base}fine", "redirects": "", "list": "listed", "findings": "",
     }.items()  # fmt: skip
     assert rows["fine"]["ms"] >= 0
-    assert rows["dark"].items() >= {"noindex": True, "findings": "page-noindex"}.items()
+    assert rows["dark"].items() >= {"noindex_by": "meta", "findings": dark}.items()
+    assert rows["silent"].items() >= {"noindex": True, "noindex_by": "header"}.items()
     assert rows["gone"].items() >= {"status": 404, "findings": "page-not-found"}.items()
     moved = {"status": 200, "final_url": f"{base}fine", "findings": "page-redirects"}
-    assert rows["moved"].items() >= moved.items()
+    assert rows["moved"].items() >= (moved | {"first_status": 301}).items()
     assert rows["moved"]["redirects"] == f"301 to {base}fine"
     unknown = {"status": None, "final_url": "", "not_judged": "robots"}
     assert rows["private"].items() >= unknown.items()
     head, *_ = (tmp_path / "pages.csv").read_text().splitlines()
     assert head.startswith("url,status,final_url,ms,title,noindex,canonical,")
+
+
+async def test_a_robots_file_that_cannot_be_read_is_a_reason_of_its_own() -> None:
+    """It forbids nothing, so the reason is not `robots`."""
+    async with serve_pages(page=page()) as server:
+        publish(server, "page")
+        sitemap = list_pages(server.base, "page")
+        secure = server.base.replace("http:", "https:")
+        sitemap = sitemap.replace(
+            "</urlset>", f"<url><loc>{secure}page</loc></url></urlset>"
+        )
+        server.pages["/sitemap.xml"] = lambda _: web.Response(text=sitemap)
+        with await judge(server.base, select=["page-not-found"]) as result:
+            tally = known(result.facts.pages)
+    assert (tally.not_judged, tally.judged) == ({"robots-unreachable": 1}, 1)

@@ -144,7 +144,7 @@ async def test_robots_and_crawl_delay() -> None:
         assert server.times == {"/robots.txt": 1, "/page": 1, "/a": 1, "/b": 1, "/c": 1}
     async with serve_pages(page=HTML, **{"robots.txt": 500}) as server:
         found = await visit(server, "page")
-        assert found["page"].not_judged is NotJudged.ROBOTS
+        assert found["page"].not_judged is NotJudged.ROBOTS_UNREACHABLE
         assert "/page" not in server.times
 
 

@@ -248,13 +248,16 @@ SELECT p.loc AS url, status,
        coalesce(canonical, '') AS canonical, coalesce(chain, statuses, '') AS redirects,
        concat_ws(', ', CASE WHEN is_listed THEN 'listed' END, CASE WHEN is_old THEN 'old' END,
                  CASE WHEN is_named THEN 'named' END) AS list,
-       coalesce(hits.codes, '') AS findings, coalesce(not_judged, '') AS not_judged
+       coalesce(hits.codes, '') AS findings, coalesce(not_judged, '') AS not_judged,
+       coalesce(nullif(split_part(statuses, ' ', 1), '')::USMALLINT, status) AS first_status,
+       CASE WHEN status <> 200 OR NOT is_noindex OR chain IS NULL THEN ''
+            WHEN noindex_line IS NULL THEN 'header' ELSE 'meta' END AS noindex_by
 FROM page p LEFT JOIN ({}) hits ON hits.url = p.loc
 ORDER BY p.loc, list
 
 -- tally: pages that were wanted, reached in time, visited, and judged, and why not; {0} is which
 SELECT count(*), count(*) FILTER (not_judged IS DISTINCT FROM 'time'),
-       count(*) FILTER (not_judged IS NULL OR not_judged NOT IN ('time', 'robots', 'elsewhere') OR statuses <> ''),
+       count(*) FILTER (not_judged IS NULL OR not_judged NOT IN ('time', 'robots', 'robots-unreachable', 'elsewhere') OR statuses <> ''),
        count(*) FILTER (not_judged IS NULL), (
     SELECT map(list(reason), list(number)) FROM (
         SELECT not_judged AS reason, count(*) AS number FROM page
