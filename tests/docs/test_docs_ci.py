@@ -132,10 +132,15 @@ def test_only_what_is_new(project: Project) -> None:
 
 
 def test_github(project: Project) -> None:
-    """A push to main passes and keeps its report; a pull request with a new fault fails."""
+    """A sound push keeps its report; a new fault fails, and without a report any fault does."""
     assert project.run_job("push") == 0
     assert "page-noindex" not in project.summary.read_text()
+    last = project.read("last.json")
     project.hide_a_page()
+    assert project.run_job("push") == 5
+    assert project.read("last.json") == last
+    assert project.run_job("pull_request") == 5
+    (project.folder / "last.json").unlink()
     assert project.run_job("pull_request") == 5
     assert "page-noindex" in project.summary.read_text()
     uploaded = [

@@ -87,6 +87,11 @@ def test_a_baseline_that_is_written_makes_no_failure(
     known = run(*words, cwd=str(tmp_path))
     assert "\nhits: 0 new, 2 known, 0 mended; findings: " in known.stdout
     assert (known.returncode, ", 0 new" in known.stdout) == (0, True)
+    assert "\nknown error: " in known.stdout
+    assert f"    - {HOST}" not in known.stdout
+    (folder / "s.xml").write_bytes(urlset(page("/a#1") + page("/c")))
+    mended = run(*words, cwd=str(tmp_path)).stdout
+    assert f"\nmended: url-session-id\n    - {HOST}/b?sid=1\n\nhits: " in mended
     (folder / "robots.txt").write_text(
         f"Sitemap: {HOST}/s.xml\nSitemap: {HOST}/lost.xml"
     )

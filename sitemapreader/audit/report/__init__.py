@@ -152,11 +152,13 @@ def show_hits(finding: Finding) -> str:
 
 
 _LEAST_SHOWN = 3
-"""Examples of a finding in a text; all new ones are shown."""
+"""Examples of a finding in a text; all new ones are shown, and of known hits none."""
 
 
 def choose_examples(finding: Finding) -> list[Hit]:
     """Return the examples of a finding that a short text shows: the new ones stand first."""
+    if finding.new == 0:
+        return []
     new = sum(bool(example.new) for example in finding.examples)
     return list(finding.examples[: max(new, _LEAST_SHOWN)])
 
