@@ -229,9 +229,9 @@ Known: TypeAlias = "str | PathLike[str] | Iterable[str]"
 """A file, or the URLs themselves."""
 LIST_COLUMNS = ("url", "address", "page", "loc", "top pages")
 """Names of the column of URLs, in any case; the first that exists is read."""
-OLD_COLUMNS = ("old", "old url", *LIST_COLUMNS)
+OLD_COLUMNS = ("old", "old url", "old_url", *LIST_COLUMNS)
 """The same of a list of old URLs."""
-NEW_COLUMNS = ("new", "new url")
+NEW_COLUMNS = ("new", "new url", "new_url")
 """Names of the column of the URLs that they are to lead to."""
 ABOUT = {
     "status": ("status code", "http status code", "status", "http status"),

@@ -340,7 +340,9 @@ async def test_what_became_of_old_urls_at_another_host(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("header", ["old,new", "url,new", "Old URL,New URL"])
+@pytest.mark.parametrize(
+    "header", ["old,new", "url,new", "Old URL,New URL", "old_url,new_url"]
+)
 async def test_a_list_says_where_old_urls_are_to_lead(
     tmp_path: Path, header: str
 ) -> None:
