@@ -61,9 +61,9 @@ _OPEN_ISSUES = (
 """Issues that leave open whether there is a sitemap."""
 _FIGURES = (
     *("undated", "future", "sampled_from", "bytes_raw", "resumed"),
-    *("unlisted", "waiting", "left", "gone", "returned"),
+    *("unlisted", "waiting", "waits_for", "left", "gone", "returned"),
 )
-"""The attributes of a report that are numbers, besides `entries`."""
+"""The attributes of a report that are numbers or texts, besides `entries`."""
 _REFUSED_REASON = str(IssueCode.LOGIN_REQUIRED)
 
 
