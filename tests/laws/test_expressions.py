@@ -89,11 +89,15 @@ MADE: dict[str, tuple[str, Callable[[], Patterns]]] = {
         "search",
         lambda: [_write_markup_pattern(RECORDS)],
     ),
-    # what ends a comment, say, and the name of a record, as in `write_tag_pattern`
+    # the end of a comment, say
+    "sitemapreader._read.xml.batches:XmlReader._skip_to": (
+        "search",
+        lambda: [re.compile("-->")],
+    ),
+    # the name of a record, as in `write_tag_pattern`
     "sitemapreader._read.xml.batches:XmlReader._shorten": (
         "search",
         lambda: [
-            re.compile("-->"),
             re.compile(r"</(?:[\w.\xb7-]++:)?(?ai:url)(?:\s*+>|(?=\s))"),
         ],
     ),
