@@ -13,6 +13,10 @@ that was not asked in seven walks counts from anew: two outages are no long one.
 are dead, the controls therefore stay the same, because others would be dead for no time yet. The
 next place is used only if fewer than `_CANDIDATES` are listed here, and of these none lives, and
 none is dead for a shorter time.
+
+A host that fails several times in a row, by 429, 5xx or silence, is left alone for the rest of the
+walk. Its other pages stay due, and the next walk begins with them. A page that is forbidden (401,
+403) speaks for itself only: a members' area says nothing of the pages beside it.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from __future__ import annotations
 import asyncio
 import math
 import re
+from collections import Counter
 from functools import partial
 from hashlib import blake2b
 from itertools import chain
@@ -33,6 +38,7 @@ from sitemapreader._types.outcomes import ABSENT_STATUSES
 from sitemapreader._walk.memory import DEAD_NEIGHBOR, NO_NEIGHBOR
 from sitemapreader.changes.law import find_patience_since
 from sitemapreader.changes.rows import hash_url
+from sitemapreader.fetch.hosts import classify_failure
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -55,6 +61,9 @@ _NUMBERS = re.compile(r"[0-9]+")
 _AT_ONCE = 50
 """Number of pages that are requested between two checks of the controls."""
 _REDIRECTED = 302
+_FORBIDDEN_STATUSES = frozenset({401, 403})
+_HOST_DOWN = str(IssueCode.HOST_DOWN)
+"""Answer of a page that is not requested, because its host has failed too often."""
 _DAY_OF_SECONDS = 86_400.0
 _LAST_TRY = 5
 """Tries after which the pause grows no more: 32 days."""
@@ -101,6 +110,8 @@ class PageChecker:
         that lives is one that will be dead at infinity."""
         self._asked_controls: set[str] = set()
         """Listed pages with a response that is not saved yet."""
+        self._failures: Counter[str] = Counter()
+        """Host -> number of requests in a row that have failed because of it."""
         self._least = writer.run.confirm_after / 1e9
         since = find_patience_since(writer.run.stamp, writer.run.days)
         self._patience_since = since / 1e9
@@ -140,6 +151,8 @@ class PageChecker:
         controls = await file.work(find, run.name)
         for place, several in places.items():
             for some in _slice(several, _AT_ONCE):
+                if self._is_given_up(place):
+                    break
                 request = self._request_batch([page.loc for page in some], controls)
                 try:
                     statuses = await self._context.budget.within(request, place)
@@ -194,6 +207,8 @@ class PageChecker:
 
     def _judge(self, page: _Page, answer: int | str) -> dict[str, Any]:
         """Return the columns of a page after its status, or the reason why there is none."""
+        if answer == _HOST_DOWN:
+            return self._note(page, answer, 0.0)
         if answer in (DEAD_NEIGHBOR, NO_NEIGHBOR):
             return self._postpone(page, str(answer))
         columns = self._note(
@@ -242,6 +257,8 @@ class PageChecker:
             has_dead = False
             for url in candidates:
                 lives = await self._request_control(url)
+                if self._is_given_up(url):
+                    return [], _HOST_DOWN
                 has_dead = has_dead or lives is False
                 living += [url] if lives else []
                 if len(living) == _ENOUGH_CONTROLS and not has_dead:
@@ -280,13 +297,29 @@ class PageChecker:
         """Return the status of a page, or the code of the error without one."""
         try:
             async with self._room:
+                if self._is_given_up(url):
+                    return _HOST_DOWN
                 request = self._pages.open(url, check_redirect=_refuse_redirect)
                 async with request as response:
+                    self._failures.pop(_host_of_page(url), None)
                     return response.status
         except FetchError as error:
+            self._note_failure(url, error)
             if error.code is IssueCode.TOO_MANY_REDIRECTS or error.redirects:
                 return _REDIRECTED
             return error.http_status or str(error.code)
+
+    def _note_failure(self, url: str, error: FetchError) -> None:
+        """Count a failure of the host; any other answer shows that it works."""
+        is_of_page = error.http_status in _FORBIDDEN_STATUSES
+        if is_of_page or classify_failure(error) is None:
+            self._failures.pop(_host_of_page(url), None)
+        else:
+            self._failures[_host_of_page(url)] += 1
+
+    def _is_given_up(self, url: str) -> bool:
+        failures = self._failures[_host_of_page(url)]
+        return failures >= self._context.options.failures_in_row
 
 
 _UPDATE_PAGE = (

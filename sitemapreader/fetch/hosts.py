@@ -371,7 +371,7 @@ class HostBreaker:
 
         An error counts once, with all its attempts if they were not counted one by one.
         """
-        reason = _classify(error)
+        reason = classify_failure(error)
         status = error.http_status or 0
         counts_once = self._by_document and 500 <= status < 600
         if error in self._noted or (counts_once and not is_last):
@@ -468,7 +468,7 @@ class HostBreaker:
         return _NONE
 
 
-def _classify(error: FetchError) -> IssueCode | None:
+def classify_failure(error: FetchError) -> IssueCode | None:
     """Return the verdict of a failure about its host; `None` if it concerns only the document."""
     if error.code is not IssueCode.HTTP_STATUS:
         for verdict, codes in _VERDICTS.items():

@@ -11,6 +11,7 @@ import attrs
 import pytest
 
 from sitemapreader import Changes, FetchOptions, Limits, walk, walk_sync
+from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader.changes import DocumentState, SiteState, State
 from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
@@ -428,3 +429,51 @@ async def test_every_field_of_what_a_state_tells(
     assert [attrs.astuple(each) for each in state.gone()] == [
         (f"{SITE}c", ONE, 404, now, now, SITE)
     ]
+
+
+# -- a host that fails
+
+THREADS = [
+    f"{SITE}{word}/{number}" for number in range(9) for word in ("help", "news", "sell")
+]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(
+            FetchError(IssueCode.HTTP_STATUS, SITE, "", http_status=429), id="429"
+        ),
+        pytest.param(
+            FetchError(IssueCode.HTTP_STATUS, SITE, "", http_status=503), id="503"
+        ),
+        pytest.param(FetchError(IssueCode.TIMEOUT, SITE), id="silence"),
+    ],
+)
+async def test_a_host_that_fails_is_left_alone_until_the_next_walk(
+    tmp_path: Path, error: FetchError
+) -> None:
+    """After five failures in a row no page is requested; all are due in the next walk."""
+    listed = f"{SITE}sitemap.xml"
+    pages: Pages = {listed: "\n".join(THREADS).encode()}
+    site = MemoryFetcher(pages)
+    options = FetchOptions(retry_wait_seconds=0.01)
+
+    async def ask_pages() -> tuple[set[str], list[str]]:
+        site.requested.clear()
+        state = Changes(State(tmp_path / "site.db", confirm_after=timedelta(0)))
+        async with walk(SITE, state=state, fetcher=site, options=options) as entries:
+            [entry async for entry in entries]
+            gone = [page.loc async for page in entries.gone(1000)]
+        return {*site.requested} & {*THREADS}, gone
+
+    await ask_pages()
+    pages[listed] = "\n".join(THREADS[10:]).encode()
+    pages.update(dict.fromkeys(THREADS, error))
+    asked, gone = await ask_pages()
+    assert 5 <= len(asked) <= 5 + options.concurrency
+    assert gone == []
+    pages.update(dict.fromkeys(THREADS[10:], b""))
+    pages.update({url: status(404, url) for url in THREADS[:10]})
+    _, gone = await ask_pages()
+    assert {*gone} == {*THREADS[:10]}
