@@ -35,10 +35,7 @@ _MAX_KEPT = 100_000
 """Largest number of values in memory (15 MB); above it the rarer half joins the others."""
 OTHERS = "(others)"
 """The value of the last row, which counts the rarer values together."""
-_FOLDERS = [
-    re.compile(rf"[^/]*//[^/?#]*(?:/[^/?#]*(?=/)){{0,{depth}}}") for depth in range(4)
-]
-"""Number of folders -> pattern of a URL with at most that number."""
+_FOLDERS = re.compile(r"[^/]*//[^/?#]*(?:/[^/?#]*(?=/)){0,3}")
 _FILE_EXTENSION = re.compile(r"[^/]*//[^?#]*/[^/?#]*(\.[^\W_]{1,9})(?=[?#]|$)")
 
 
@@ -51,10 +48,11 @@ class UrlCount:
 
 
 def _find_folder(loc: str, depth: int = 1) -> str:
-    match = _FOLDERS[depth].match(loc)
+    match = _FOLDERS.match(loc)
     if match is None:
         return f"{loc}/"
-    return f"{match[0]}/"
+    parts = match[0].split("/")[: 3 + depth]
+    return f"{'/'.join(parts)}/"
 
 
 def _find_extension(loc: str) -> str | None:
