@@ -203,16 +203,24 @@ class AuditDatabase:
         }
         if self._folder is not None:
             config["temp_directory"] = self._folder.name
-        with self.map_disk_errors():
-            self.connection = duckdb.connect(
-                str(self._path or ":memory:"), config=config
-            )
-            self.connection.execute(_read_file("schema"))
         self.codes: list[str] = []
         self._unseen: dict[str, str] = {}
         """Code -> query of the hits, of rules that have no view yet."""
         self._memory = 1
         self.robots: dict[str, Robots] = {}
+        with self.map_disk_errors():
+            self.connection = duckdb.connect(
+                str(self._path or ":memory:"), config=config
+            )
+            try:
+                self._define()
+            except BaseException:
+                self.discard()
+                raise
+
+    def _define(self) -> None:
+        """Make the tables, functions and macros."""
+        self.connection.execute(_read_file("schema"))
         for function, kind in {**FUNCTIONS, self.is_refused: "BOOLEAN"}.items():
             texts = ["VARCHAR"] * len(signature(function).parameters)
             self.connection.create_function(function.__name__, function, texts, kind)  # type: ignore[arg-type]
