@@ -697,7 +697,7 @@ def test_a_sitemap_that_is_not_there_switches_no_rule_off(trial: RuleTrial) -> N
         assert found.doubt == "1 sitemap was not found, and may list some of these URLs"
 
 
-@pytest.mark.parametrize("loc", ["/{{slug}}", "https://[x", ""])
+@pytest.mark.parametrize("loc", ["/{{slug}}", "https://", ""])
 def test_a_record_that_cannot_be_read_costs_itself(trial: RuleTrial, loc: str) -> None:
     """The rules about what no sitemap lists run, and say how many records are not known."""
     dropped = "<url><loc>" + loc + "</loc></url>"
