@@ -418,9 +418,9 @@ class Watch(SiteRun):
 
     async def _walk_all(self) -> None:
         loop = asyncio.get_running_loop()
-        while loop.time() < self._end:
+        while loop.time() < self._limits.end:
             await self._make_round()
-            seconds = max(0.0, self._end - loop.time())
+            seconds = max(0.0, self._limits.end - loop.time())
             await asyncio.sleep(min(self._tick_seconds, seconds))
 
     async def _make_round(self) -> None:

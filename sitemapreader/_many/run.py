@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sitemapreader._types.models import UrlEntry
+    from sitemapreader._types.options import Limits
     from sitemapreader._walk.config import WalkConfig
     from sitemapreader.changes import State
 
@@ -148,6 +149,31 @@ def _join(batches: list[SiteBatch]) -> list[SiteRows]:
     return [SiteRows(_pair(batches))]
 
 
+class RunLimits:
+    """The limits of each walk of a run, whose time they share.
+
+    Attributes:
+        end: time of the event loop at which the run ends; infinity if it has no `max_time`.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.end = math.inf
+        self._limits = limits
+        self._limits_on_servers = shorten(limits, limits.site_seconds)
+
+    def begin(self) -> None:
+        """Let the time of the run begin."""
+        max_time = self._limits.max_time
+        if max_time is not None:
+            now = asyncio.get_running_loop().time()
+            self.end = now + max_time.total_seconds()
+
+    def for_site(self, *, is_local: bool) -> Limits:
+        """Return the limits of a walk that begins now, over a site on this machine or elsewhere."""
+        limits = self._limits if is_local else self._limits_on_servers
+        return shorten(limits, self.end - asyncio.get_running_loop().time())
+
+
 class SiteRun(TaskStream[SiteBatch]):
     """The walks over many sites; made by `walk_many`, entered once.
 
@@ -194,10 +220,8 @@ class SiteRun(TaskStream[SiteBatch]):
         self._places = SitePlaces(at_once)
         self._listeners = [] if on_site is None else [on_site]
         self._watcher: Watcher | None = None
-        self._end = math.inf
-        self._site_limits = shorten(config.limits, config.limits.site_seconds)
-        """Limits of the walk over a site that is on a server."""
-        channel: Channel[SiteBatch] = Channel(BUFFERED_EVENTS, is_prompt=False)
+        self._limits = RunLimits(config.limits)
+        channel: Channel[SiteBatch] = Channel(BUFFERED_EVENTS)
         super().__init__(channel, gathers=config.state is None)
 
     def __repr__(self) -> str:
@@ -283,10 +307,7 @@ class SiteRun(TaskStream[SiteBatch]):
         )
         async with borrowed as fetcher:
             self._config = attrs.evolve(config, fetcher=fetcher)
-            max_time = config.limits.max_time
-            if max_time is not None:
-                now = asyncio.get_running_loop().time()
-                self._end = now + max_time.total_seconds()
+            self._limits.begin()
             await self._walk_all()
 
     async def _walk_all(self) -> None:
@@ -303,7 +324,7 @@ class SiteRun(TaskStream[SiteBatch]):
             aclosing(self._list_sites(sources)) as listed,
         ):
             try:
-                async with asyncio.timeout_at(self._end) as timeout:
+                async with asyncio.timeout_at(self._limits.end) as timeout:
                     async for source in listed:
                         domain = await find_domain(check_task(source))
                         if await self._places.take(domain, source):
@@ -386,14 +407,10 @@ class SiteRun(TaskStream[SiteBatch]):
         due: frozenset[str] | None,
     ) -> None:
         """Walk over a site, and note the fault that ended the walk."""
-        if task.is_local:
-            limits = self._config.limits
-        else:
-            limits = self._site_limits
-        limits = shorten(limits, self._end - asyncio.get_running_loop().time())
+        limits = self._limits.for_site(is_local=task.is_local)
         config = task.make_walk_config(self._config, due, limits)
         share = max(_MIN_BUFFERED_EVENTS, BUFFERED_EVENTS // self._places.number)
-        site_walk.walk = Walk(config, Channel(share, is_prompt=False))
+        site_walk.walk = Walk(config, Channel(share))
         try:
             await self._pass_on(site_walk, site_walk.walk)
         except StateError:  # the state cannot be written any more

@@ -45,17 +45,14 @@ class Channel(Generic[B]):
     It is bounded so that a slow consumer slows the readers, and through them the servers. While it
     is not full, a batch of any weight gets in. Producers that wait for room get in in the order in
     which they came.
-
-    If it `is_prompt`, a consumer that waits for a batch runs before its producer goes on.
     """
 
-    def __init__(self, capacity: int, *, is_prompt: bool = True) -> None:
+    def __init__(self, capacity: int) -> None:
         self.offered = 0
         self.taken = 0
         self.stop_clock: Callable[[], AbstractContextManager[object]] = nullcontext
         """Makes the context in which a producer waits for the consumer; `build_parts` sets it."""
         self._capacity = capacity
-        self._is_prompt = is_prompt
         self._batches: deque[tuple[B, int]] = deque()
         self._weight = 0
         self._closed = False
@@ -78,13 +75,9 @@ class Channel(Generic[B]):
                     await self._room.wait()
         if self._closed:
             return
-        is_awaited = self._is_prompt and self._starved.is_set()
         self._batches.append((batch, weight))
         self._weight += weight
         self.filled.set()
-        if is_awaited:
-            # The producer may do much before it waits for anything.
-            await asyncio.sleep(0)
 
     async def get(self) -> B | None:
         """Return the next batch, or `None` when there are no more."""
@@ -113,6 +106,16 @@ class Channel(Generic[B]):
         self._closed = True
         self.filled.set()
         self._room.set()
+
+
+class PromptChannel(Channel[B]):
+    """A channel whose consumer, if it waits for a batch, runs before its producer goes on."""
+
+    async def put(self, batch: B, size: int = 0) -> None:
+        """Add a batch; let the consumer take it before the producer does more."""
+        await super().put(batch, size)
+        if self._starved.is_set():
+            await asyncio.sleep(0)
 
 
 # -- views

@@ -32,6 +32,7 @@ from sitemapreader._walk.stream import (
     ROWS,
     Channel,
     Loop,
+    PromptChannel,
     TaskStream,
     pick_rows,
     view_records,
@@ -84,7 +85,7 @@ class Walk(TaskStream[Batch]):
         self._parts: WalkParts | None = None
         self._memory: WalkMemory = NoMemory()
         self._lent = AsyncExitStack()
-        channel = channel or Channel(BUFFERED_EVENTS)
+        channel = channel or PromptChannel(BUFFERED_EVENTS)
         super().__init__(channel, gathers=config.state is None)
 
     def search_only(self) -> None:
