@@ -30,6 +30,14 @@ with suppress(SystemExit):
 with walk_sync(Path("s.xml")) as entries:
     assert len(list(entries)) == 1
 """
+FILE = """
+from contextlib import suppress
+from sitemapreader._cli import main
+from pathlib import Path
+Path("s.xml").write_text("<urlset><url><loc>https://a.example/</loc></url></urlset>")
+with suppress(SystemExit):
+    main(["--quiet", "s.xml"])
+"""
 COMMANDS = """
 from contextlib import suppress
 from sitemapreader._cli import main
@@ -71,6 +79,11 @@ NEEDED: dict[str, tuple[str, str, str]] = {
     ),
     "files and folders, of HTTP (0.1 s)": (
         FILES,
+        "",
+        "aiohttp sqlite3 tomllib",
+    ),
+    "a file, a parser of URLs (14 ms)": (
+        FILE,
         "",
         "aiohttp sqlite3 tomllib yarl",
     ),

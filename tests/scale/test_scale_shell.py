@@ -67,9 +67,7 @@ def test_a_shard_goes_on_with_a_run(
     said = run(
         "scale", str(hosts), "-o", str(output), "--revisit", "5", "--shard", "2/2"
     ).stderr
-    assert (
-        "continuing runs/0001 with its options: 3 of 4 partitions are missing" in said
-    )
+    assert "continuing runs/0001 with its options: 3 of 4 partitions to read" in said
     assert "dashboard: http://127.0.0.1:" in said
     assert "3 of 4 partitions, not finished" in said
     assert find_missing(str(output), begun) == [2]

@@ -121,7 +121,7 @@ def test_each_fault_of_the_pages_is_found(result: Audit) -> None:
     found = ("page-not-found", "page-soft-404", "page-slow", "hreflang-no-return-link")
     assert [counts[code] for code in found] == [gone, SOFT, len(SLOW), ONE_WAY]
     listed = {url for _, url, *_ in result.hits("hreflang-no-return-link").fetchall()}
-    assert listed == {f"{HOST}/de/{number}" for number in range(ONE_WAY)}
+    assert listed == {f"{HOST}/en/{number}" for number in range(ONE_WAY)}
 
 
 def test_a_person_begins_with_what_the_report_names_first(result: Audit) -> None:

@@ -118,12 +118,12 @@ async def test_the_order_of_language_versions_is_no_change(
 async def test_what_became_unlisted_long_ago_is_forgotten(
     diary: Diary, db: Path, days: int
 ) -> None:
-    """A site whose URLs are new each day has a state that is bounded, told or not."""
+    """A state is bounded, told or not: it forgets after 90 days, and seven walks."""
     for day in range(0, days, 10):
         served = {ROBOTS: named("one.xml"), ONE: lists(f"{day}/a", f"{day}/b")}
         await diary.walk(served, later=10 * DAY, asks=days > 100)
     known = len([*State(db).unlisted()])
-    assert 2 * 6 <= known <= 2 * 11
+    assert 2 * 6 <= known <= 2 * (10 + 7)
 
 
 @pytest.mark.parametrize("age", [HOUR, 5 * HOUR, 2 * DAY])
