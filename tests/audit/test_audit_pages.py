@@ -11,6 +11,7 @@ import attrs
 import pytest
 from aiohttp import web
 
+from sitemapreader._cli.parser import NOTHING_FETCHED
 from sitemapreader.audit import audit
 from sitemapreader.presence import CauseCode, why
 from tests.audit.page_audits import (
@@ -26,6 +27,7 @@ from tests.audit.page_audits import (
     page,
     publish,
 )
+from tests.support.commands import run
 from tests.support.serving import Answer, answer, serve_pages
 from tests.support.there import known
 
@@ -662,3 +664,15 @@ async def test_a_robots_file_that_cannot_be_read_is_a_reason_of_its_own() -> Non
         with await judge(server.base, select=["page-not-found"]) as result:
             tally = known(result.facts.pages)
     assert (tally.not_judged, tally.judged) == ({"robots-unreachable": 1}, 1)
+
+
+def test_a_site_without_a_page_has_no_file_of_pages(tmp_path: Path) -> None:
+    """A site that cannot be reached is told by the exit code and in one line."""
+    output = tmp_path / "pages.csv"
+    done = run(
+        "audit", "https://site.invalid/", "--pages", "5", "-q", "-o", str(output)
+    )
+    assert done.returncode == NOTHING_FETCHED
+    assert "pages.csv was not written, because no page was visited" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not output.exists()

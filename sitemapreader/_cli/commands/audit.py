@@ -265,7 +265,7 @@ class _AuditCommand:
                 arguments.write_baseline: partial(self._write_baseline, result),
                 arguments.hits: result.write_hits,
                 **dict.fromkeys(self._files, partial(result.write, **form)),
-                **dict.fromkeys(self._page_files, result.write_pages),
+                **dict.fromkeys(self._find_page_files(result), result.write_pages),
             }
             written = [
                 self._write_file(path, write) for path, write in writers.items() if path
@@ -327,6 +327,16 @@ class _AuditCommand:
         """Write a baseline, and print how many hits it has."""
         number = result.write_baseline(path)
         self.console.print_line(f"{path}: {count_units(number, 'hits')} written")
+
+    def _find_page_files(self, result: Audit) -> list[str]:
+        """Return the files that get a row for each page; without a page print a message."""
+        if result.facts.pages is not None or result.facts.old_pages is not None:
+            return self._page_files
+        for path in self._page_files:
+            self.console.print_error(
+                f"{path} was not written, because no page was visited"
+            )
+        return []
 
     def _write_file(self, path: str, write: Callable[[str], object]) -> bool:
         """Write a file; print a message and return False if that fails."""
