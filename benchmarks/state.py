@@ -213,7 +213,7 @@ def measure_month(
     *,
     spread: bool,
 ) -> None:
-    """Walk once a day over a site of which one URL of a hundred is replaced each day."""
+    """Walk once a day over a site that replaces one URL in a hundred each day."""
     begin = time.time() - days * DAY_SECONDS
     state = folder / "month.db"
     for day in range(days + 1):

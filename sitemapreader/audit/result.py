@@ -199,7 +199,7 @@ def find_mended(
 def _count_unnamed(database: AuditDatabase, rule: Rule) -> dict[str, int]:
     """Return the hits of sitemaps in which not all have a name, by sitemap.
 
-    Of Issues, ten for each sitemap are kept, and an Issue need not have a URL.
+    The reader keeps ten Issues of a code in a sitemap, and an Issue need not have a URL.
     """
     return {
         row["document"]: row["count"]

@@ -99,7 +99,7 @@ class _Compared:
         records: the hashes of their records.
         changes: the change of each; `None` for one that is known.
         deleted: the places of those whose record says that their URL was deleted.
-        places: the places of those that are delivered, if they pass the filters.
+        places: the indexes of the entries to deliver, if they pass the filters.
         offered: these entries.
     """
 

@@ -4,8 +4,8 @@ News of a sitemap are URLs that are new to the site, or that it no longer lists;
 sitemaps. A document has one rate, its news by the hours of observation, and `waiting = weight *
 rate * t * t / 2`, in URL-hours, `t` hours after it was asked. The documents with the most waiting
 are asked first: there are no due dates and no intervals. A quarter of the requests is kept for the
-documents that a missing URL waits for, of which what was asked longest ago comes first; half, if
-these were not asked for `verify_after`.
+documents that a missing URL waits for; half of them, if one was not requested for `verify_after`.
+The document that was requested longest ago comes first.
 
 For delay, the best rates go with the root of rate times weight (Sia, Cho and Cho 2007), and what
 has waited most is what to ask next (Olston and Pandey 2008; Azar et al. 2018).

@@ -149,6 +149,7 @@ class Client:
                 response = await stack.enter_async_context(opening)
             except FetchError:
                 raise
+            # each client has its own class of errors; a bug is raised again
             except Exception as error:
                 response = _answer_error(url, error)
             status = response.status

@@ -229,7 +229,7 @@ def test_a_large_baseline_names_all_its_hits(tmp_path: Path) -> None:
 
 
 def test_hits_without_names_are_counted(tmp_path: Path) -> None:
-    """Of Issues a reader keeps ten for each sitemap: a baseline knows their number."""
+    """A baseline has the number of the Issues that a sitemap has beyond ten."""
     known = tmp_path / "known.json"
     few: dict[str, Any] = {"select": ["priority"], "baseline": None}
     for number, new in ((30, None), (30, 0), (33, 3), (9, 0)):

@@ -102,7 +102,7 @@ def test_what_a_command_requires_may_be_a_setting(folder: Path) -> None:
         "include = ['(']": "include: '(' is not a regular expression",
         "format = 'jsn'": "there is no format 'jsn': did you mean json?",
         "output = '../urls.csv'": "not in this folder: name it on the command line with --output",
-        "state = '/tmp/s.db'": "not in this folder: name it on the command line with --state",
+        "state = '/elsewhere/s.db'": "not in this folder: name it on the command line with --state",
         "user = 'me:secret'": "there is no setting 'user'",
         "header = ['Cookie: a=b']": "there is no setting 'header'",
         "allow-network = ['10.0.0.0/8']": "there is no setting 'allow-network'",

@@ -250,7 +250,7 @@ def resolve_reference(repairs: set[IssueCode], match: re.Match[str]) -> str:
 def mend_references(text: str, repairs: set[IssueCode]) -> str:
     """Write references that XML lacks, and each bare `&`, as it knows them.
 
-    What is no character stays, and what would be removed: it may join two parts of a tag.
+    A reference to no character stays. So does one whose removal could join two parts of a tag.
     """
 
     def write(match: re.Match[str]) -> str:
