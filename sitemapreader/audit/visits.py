@@ -53,6 +53,7 @@ _MARKING = (
 )
 """Queries up to the judgement of error pages, in their order."""
 _JUDGING = (
+    "mark_empty",
     "find_faults",
     "mark_hidden",
     "find_canonical_faults",
@@ -542,6 +543,7 @@ def _describe_visit(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
         "text_hash": facts.text_hash,
         "template_hash": facts.template_hash,
         "says_missing": facts.says_missing,
+        "shows": facts.shows,
         "missing_words": " ".join(facts.missing_words) or None,
     }
 

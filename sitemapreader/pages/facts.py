@@ -8,7 +8,7 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 import attrs
@@ -30,6 +30,7 @@ from sitemapreader._types.urls import find_base, url_key
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+Visible: TypeAlias = Literal["something", "scripts", "nothing"]
 Lines: TypeAlias = dict[tuple[str, str], int]
 """Facts of a page -> the line of the element that states each."""
 
@@ -78,6 +79,8 @@ class PageFacts:
             or is neither HTML nor text.
         template_hash: of the same without its own address: pages that say "no page /x" have one.
         says_missing: whether it says, in one of some languages, that there is no such page.
+        shows: "nothing" of a page without a text, an image, a frame or a form; "scripts" if scripts
+            may add these in a browser; else "something".
         missing_words: the different words with which a short text says so, without its address.
         lines: of the elements that say so, from 1: of ("canonical", URL), ("refresh", URL),
             ("alternate de", URL) for each code, and of a crawler and its directive. A header has
@@ -94,6 +97,7 @@ class PageFacts:
     text_hash: str | None = None
     template_hash: str | None = None
     says_missing: bool = False
+    shows: Visible = "something"
     missing_words: frozenset[str] = frozenset()
     lines: Mapping[tuple[str, str], int] = MappingProxyType({})
 
@@ -177,6 +181,7 @@ def read_page(
         template_hash=template_hash,
         says_missing=says_missing,
         missing_words=missing_words,
+        shows=find_shown(data, page, kind),
         lines=lines,
     )
 
@@ -213,6 +218,39 @@ def join_text(page: str) -> str:
             if not depth:
                 frame = ""
     return decode_text(" ".join(texts))
+
+
+_SHOWN = frozenset(
+    (
+        *("img", "svg", "picture", "video", "audio", "canvas", "math"),
+        *("iframe", "frame", "object", "embed"),
+        *("input", "button", "select", "textarea", "meter", "progress"),
+    )
+)
+"""Elements that show something without a text."""
+
+
+def find_shown(data: bytes, page: str, kind: str) -> Visible:
+    """Return what can be seen of a page of a media type; the end of a cut one is not known."""
+    if not data:
+        return "nothing"
+    if kind not in HTML_TYPES | TEXT_TYPES or len(data) > MAX_PAGE_BYTES:
+        return "something"
+    if kind in TEXT_TYPES:
+        return "something" if page.strip() else "nothing"
+    shown: Visible = "nothing"
+    for token in scan_page(page):
+        if token.name in _SHOWN or (not token.name and _has_words(token.source)):
+            return "something"
+        if token.name == "script":
+            shown = "scripts"
+    return shown
+
+
+def _has_words(text: str) -> bool:
+    return not text.isspace() and bool(
+        decode_text(text).translate(_INVISIBLE_CHARACTERS).strip()
+    )
 
 
 _LEAST_NAME = 3

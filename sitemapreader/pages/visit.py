@@ -274,9 +274,10 @@ class _Visits:
             headers=headers,
             seconds=getattr(response, "wait_seconds", None),
         )
-        data = b""
         if page_type_of(headers.get("content-type")) in HTML_TYPES | TEXT_TYPES:
             data = await read_body(response, MAX_PAGE_BYTES, cut=True)
+        else:  # as much as shows that it is not empty
+            data = await anext(response.chunks(), b"")
         if vendor := find_protection(response.status, headers):
             return attrs.evolve(visit, not_judged=NotJudged.PROTECTION, error=vendor)
 

@@ -110,7 +110,8 @@ async def test_a_start_page_for_what_is_not_there(status: int) -> None:
     """
     paths = ["", *(f"p{number}" for number in range(9))]
     answers: dict[str, Any] = {path: page(text=f"{WORDS} {path}") for path in paths}
-    answers |= {"blank/1": page(text=""), "blank/2": page()}
+    shell = page("<script src=/app.js></script>", text="")
+    answers |= {"blank/1": shell, "blank/2": page(), "blank/3": shell}
     async with serve_pages(**answers) as server:
 
         def lead(request: web.Request) -> Any:

@@ -24,7 +24,7 @@ from tests.audit.page_audits import (
     page,
     publish,
 )
-from tests.support.serving import answer, serve_pages
+from tests.support.serving import Answer, answer, serve_pages
 
 pytestmark = pytest.mark.slow  # each test audits a site, and visits its pages
 
@@ -65,6 +65,47 @@ async def test_the_status_of_a_redirect_is_told() -> None:
         "mail",
         "nowhere",
     ]
+
+
+async def test_empty_pages(tmp_path: Path) -> None:
+    """A page of no byte, or whose body shows nothing, hits, live and in a folder."""
+    shell = "<title>T</title><script src=app.js></script><div id=app></div>"
+    empty = {
+        "none": "",
+        "blank": "<!doctype html><title>T</title><body>\n<p>&nbsp;</body>",
+        "shell": shell,
+    }
+    pdf = {"Content-Type": "application/pdf"}
+    files = {"full.pdf": Answer(b"%PDF", 200, pdf)}
+    files |= {"none.pdf": Answer(b"", 200, pdf)}
+    pages = FINE | empty | {"image": "<body><img src=a.png>"}
+    async with serve_pages(**pages, **files) as server:
+        publish(server, *pages, *files)
+        with await judge(server.base) as result:
+            live = hits(result)
+    expected = [
+        ("blank", ""),
+        ("none", ""),
+        ("none.pdf", ""),
+        ("shell", "only scripts"),
+    ]
+    assert live == {"page-empty": expected}
+
+    texts = {f"{path}.html": text for path, text in pages.items()}
+    texts["sitemap.xml"] = list_pages(BASE, *(name for name in texts))
+    with await judge(build(tmp_path, **texts), base_url=BASE) as result:
+        found = hits(result)
+    assert found == {
+        "page-empty": [
+            (f"{path}.html", text) for path, text in expected if "." not in path
+        ]
+    }
+
+    shells = {f"app/{number}": shell for number in range(9)} | {"none": ""}
+    async with serve_pages(**shells) as server:
+        publish(server, *shells)
+        with await judge(server.base, select=["page-empty"]) as result:
+            assert hits(result) == {"page-empty": [("none", "")]}
 
 
 async def test_soft_errors_of_one_section() -> None:

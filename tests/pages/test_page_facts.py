@@ -163,6 +163,26 @@ def test_what_is_not_html_has_the_facts_of_its_headers() -> None:
     assert len({text.text_hash for text in texts} - {None}) == 2
 
 
+@pytest.mark.parametrize(
+    ("body", "shows"),
+    [
+        (b"", "nothing"),
+        (b" \r\n", "nothing"),
+        (b"<!doctype html><title>T</title><body><!-- x --><p>&nbsp;</p>", "nothing"),
+        (b"<title>T</title><div><svg/></div>", "something"),
+        (b"<body><img src=a.png>", "something"),
+        (b"<nav>Home</nav>", "something"),
+        (b"<script>run('a text')</script><div id=app></div>", "scripts"),
+        (b"<script src=a.js></script><noscript>Use scripts</noscript>", "scripts"),
+        (b"<p>" + b" " * 3_000_000, "something"),
+    ],
+)
+def test_whether_a_page_shows_something(body: bytes, shows: str) -> None:
+    """Neither a title nor comments, white space and what stands for scripts is seen."""
+    assert read_page(body, URL).shows == shows
+    assert read_page(body, URL, text=False).shows == shows
+
+
 def test_a_page_that_is_too_long_has_facts_but_no_hash() -> None:
     """Of 3 MB two are read, and nobody can say whether the rest changed."""
     facts = read_page(b"<title>T</title><p>" + b"word " * 600_000, URL)

@@ -159,6 +159,18 @@ WHERE not_judged IS NULL AND status = 200 AND (
 -- mark_soft_errors:
 UPDATE page SET is_soft_404 = loc IN (SELECT unnest($locs))
 
+-- mark_empty: scripts that most pages of a site or a folder have in place of a text build them in a browser
+UPDATE page SET is_empty = shows = 'nothing' OR shows = 'scripts' AND NOT p.is_built
+FROM (
+    SELECT loc, 2 * count(*) FILTER (is_shell) OVER () > count(*) OVER ()
+           OR count(*) FILTER (is_shell) OVER folder > 1
+              AND 2 * count(*) FILTER (is_shell) OVER folder > count(*) OVER folder AS is_built
+    FROM (
+        SELECT DISTINCT loc, first_folder(key) AS folder, shows = 'scripts' AS is_shell FROM page
+        WHERE not_judged IS NULL AND status < 300
+    ) WINDOW folder AS (PARTITION BY folder)
+) p WHERE p.loc = page.loc
+
 -- find_faults: each page has the first that fits
 UPDATE page SET fault = CASE
     WHEN NOT is_listed THEN NULL
@@ -170,6 +182,7 @@ UPDATE page SET fault = CASE
     WHEN status >= 400 THEN 'page-forbidden'
     WHEN is_soft_404 THEN 'page-soft-404'
     WHEN final_key <> key OR refresh_seconds <= 5 THEN 'page-redirects'
+    WHEN is_empty THEN 'page-empty'
     END
 WHERE not_judged IS NULL
 
@@ -208,7 +221,7 @@ UPDATE page SET fate = CASE
     WHEN status IN (404, 410) THEN 'was-lost'
     WHEN status >= 300 OR error <> '' THEN 'was-error'
     WHEN is_start(f.target) AND NOT is_start(page.key) AND NOT f.was_start THEN 'was-to-start'
-    WHEN is_soft_404 THEN 'was-lost'
+    WHEN is_soft_404 OR is_empty THEN 'was-lost'
     WHEN NOT f.is_listed AND f.is_old_host THEN 'was-alive'
     WHEN is_noindex THEN 'was-noindex'
     WHEN NOT f.is_listed THEN 'was-unlisted'

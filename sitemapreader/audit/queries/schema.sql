@@ -267,6 +267,7 @@ CREATE TABLE page (            -- a row a visit
     template_hash VARCHAR,     -- the same without its own address
     says_missing BOOLEAN,      -- in words
     missing_words VARCHAR,     -- these, of a short text
+    shows VARCHAR,             -- something, scripts, nothing
     noindex_line UINTEGER, canonical_line UINTEGER,         -- of its source; NULL for headers
     refresh_line UINTEGER, alternate_line UINTEGER,
     url UBIGINT,               -- the number of its row
@@ -274,6 +275,7 @@ CREATE TABLE page (            -- a row a visit
     lastmod TIMESTAMP,         -- the oldest that sitemaps say
     is_indexed BOOLEAN,        -- listed, visited, and neither its answer nor itself says otherwise
     is_soft_404 BOOLEAN,       -- it answers as a made-up path does
+    is_empty BOOLEAN,          -- it shows nothing, and browsers do not build the pages of its site
     fault VARCHAR,             -- the one rule about its answer that it hits, if it is listed
     canonical_fault VARCHAR,   -- the one rule about its canonical that it hits, if it is listed
     fate VARCHAR               -- the one rule about what became of it, if it is old
@@ -284,6 +286,7 @@ SELECT key, any_value(CASE
     WHEN status >= 400 THEN 'returns ' || status
     WHEN error <> '' THEN 'is not reached (' || split_part(error, ':', 1) || ')'
     WHEN is_soft_404 THEN 'is an error page'
+    WHEN is_empty THEN 'is empty'
     WHEN final_key <> key THEN 'redirects to ' || final_url
     WHEN refresh_seconds <= 5 THEN 'refreshes to ' || refresh_url
     WHEN is_hidden THEN 'forbids indexing'

@@ -4,7 +4,7 @@
 -- needs: urls, overlap
 -- cause: page-missing, page-not-found, page-gone, page-login, page-noindex,
 --   page-canonical-broken, page-canonical-elsewhere, page-canonical-leads-on,
---   page-canonical-offsite, page-canonical-variant, page-redirects, page-soft-404, host-not-public, host-other,
+--   page-canonical-offsite, page-canonical-variant, page-redirects, page-soft-404, page-empty, host-not-public, host-other,
 --   scheme-http, variant-www, variant-scheme, variant-parameters, variant-trailing-slash,
 --   variant-case, variant-index, url-tracking-parameter, url-session-id, robots-blocked-url
 -- detects: A URL in the sitemaps is not among the known URLs, in any spelling. Does not run where
