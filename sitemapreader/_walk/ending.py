@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader._types.counts import count_units, inflect
 from sitemapreader._types.issues import IssueCode, make_issue
+from sitemapreader._types.models import Via
 from sitemapreader._types.outcomes import (
     ABSENT_STATUSES,
     LEFT_EARLY,
@@ -54,6 +55,7 @@ class WalkEnding:
     async def run(self) -> None:
         """Report the unread sitemaps, and give each sitemap without an outcome its own."""
         await self._report_unread()
+        await self._report_disallowed()
         await self._report_false_dates()
         await self._report_other_site()
         for _ in self._outcomes:
@@ -132,6 +134,20 @@ class WalkEnding:
                 await self._context.report_issue(
                     make_issue(code, url=first, value=said)
                 )
+
+    async def _report_disallowed(self) -> None:
+        """Report the guesses that robots.txt disallows at once, if they may hide a sitemap."""
+        code = IssueCode.ROBOTS_DISALLOWED
+        urls = [
+            entry.loc
+            for entry, reason in self._frontier.skipped.named.values()
+            if entry.via is Via.WELL_KNOWN and reason == code
+        ]
+        if urls and self._report.counts[IssueCode.NO_SITEMAP]:
+            said = count_units(len(urls), "guessed paths")
+            await self._context.report_issue(
+                make_issue(code, self._site, url=urls[0], value=said)
+            )
 
     async def _report_false_dates(self) -> None:
         """Report the indexes with a date that is too old, if others of them led to a skip."""

@@ -158,7 +158,8 @@ class WalkRunner:
                 budget.take_document(entry.loc)
         except FetchError as error:  # of the budget, which is reported at the end
             return error.code
-        if code is not None:
+        is_guess = entry.via is Via.WELL_KNOWN  # the end reports these at once
+        if code is not None and not (is_guess and code is IssueCode.ROBOTS_DISALLOWED):
             if sitemap.parent:
                 parent = sitemap.parent.document
             else:

@@ -177,7 +177,7 @@ def test_a_staging_server_that_forbids_everything() -> None:
     (said,) = (
         line for line in done.stderr.splitlines() if " robots-disallowed: " in line
     )
-    assert "(and 15 more): allow the URL in robots.txt. " in said
+    assert "/sitemap.xml 16 guessed paths]: allow the URL in robots.txt. " in said
     assert "To fetch it all the same, pass --no-robots" in said
     assert done.returncode == 1
 

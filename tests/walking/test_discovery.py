@@ -179,7 +179,7 @@ TABLE = "pages, arguments, expected, outcomes"
             },
             urls=[PROBES[1]],
             outcomes={PROBES[0]: ("skipped", "robots-disallowed")},
-            codes=["robots-disallowed"],
+            codes=[],
         ),
         case(
             "the User-Agent of the options is the one whose rules are kept",

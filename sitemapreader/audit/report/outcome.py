@@ -91,6 +91,8 @@ def _list_losses(facts: Facts) -> Iterator[str]:
         named = [f"{show_url(each.url)} ({_show_reason(each)})" for each in unread]
         if named:
             yield f"not read: {_name_some(named)}"
+        elif not facts.sitemaps:
+            yield "no sitemap was found and read"
         else:
             yield "not everything was read"
     for unit, tally in (("pages", facts.pages), ("old URLs", facts.old_pages)):
