@@ -276,7 +276,7 @@ built folder as a host will serve it, compare the sitemap with the pages that ar
 what these pages say of themselves. They need Python 3.11 and no account:
 
 ```sh
-pip install 'sitemapreader[audit]'
+pip install 'sitemapreader[audit]'      # in a checkout of this project: pip install '.[audit]'
 ```
 
 Exit code 5 stops the deploy: there is a finding that is a warning or an error. 3 means that

@@ -46,7 +46,7 @@ try:
 except ModuleNotFoundError as error:
     message = (
         f"sitemapreader.recipes.scrapy needs {error.name}; the extra `scrapy` brings it: "
-        "pip install 'sitemapreader[scrapy]'"
+        "pip install 'scrapy>=2.18'"
     )
     raise ModuleNotFoundError(message, name=error.name) from error
 

@@ -57,4 +57,4 @@ def test_a_missing_extra_is_named() -> None:
         timeout=60,
         check=True,
     )
-    assert "the extra `scrapy` brings it" in done.stdout
+    assert "the extra `scrapy` brings it: pip install 'scrapy>=" in done.stdout
