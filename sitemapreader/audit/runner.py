@@ -19,6 +19,7 @@ from sitemapreader.audit.database import (
 )
 from sitemapreader.audit.models import (
     FOREMOST,
+    LINK_UNITS,
     MAX_HITS,
     MAX_PLACES,
     PAGE_UNITS,
@@ -54,6 +55,11 @@ T = TypeVar("T")
 _QUERIES, _PAGES, _FACTS = (read_queries(name) for name in ("runner", "pages", "facts"))
 _SAMPLED = {"pages": False, "old URLs": True}
 """Unit that may have been sampled -> whether it is of the old site."""
+_UNITS_OF_PAGES = {
+    "pages": LINK_UNITS | {"pages", "URLs"},
+    "old URLs": frozenset({"old URLs"}),
+}
+"""Unit of visited pages -> units of rules that find faults of single ones."""
 _OF_SITEMAPS = ("sitemaps", "indexes")
 """Units that stand for the URLs in them."""
 _MAY_BE_EXCUSED = (IssueCode.HTTP_STATUS, IssueCode.ROBOTS_UNREACHABLE)
@@ -347,31 +353,29 @@ class RuleRunner:
     ) -> FaultyPages | None:
         """Return how many pages have an error or a warning, and the rate of all pages.
 
-        `None` if no page of the unit was judged, or no rule ran that could say so.
+        Rules about URLs, links, images and videos count beside those about pages. `None` if no page
+        was judged, or no rule ran that could say so.
         """
         judged = dict(self._database.ask(_QUERIES["looked_at"]))[unit]
-        found = {each.rule.code: each for each in findings}
-        severities = {
-            rule.code: self._plan.severities.get(rule.code) or rule.severity
+        units = _UNITS_OF_PAGES[unit]
+        mild = SEVERITIES[-1]
+        can_say = any(
+            (self._plan.severities.get(rule.code) or rule.severity) != mild
             for rule in self.passed
             if rule.unit == unit
-        }
-        severities |= {
-            code: each.severity
-            for code, each in found.items()
-            if each.rule.unit == unit
-        }
-        grave = {
-            code for code, severity in severities.items() if severity != SEVERITIES[-1]
-        }
-        if not judged or not grave:
+        )
+        codes = sorted(
+            each.rule.code
+            for each in findings
+            if each.severity != mild and each.rule.unit in units
+        )
+        if not judged or not (can_say or codes):
             return None
-        codes = sorted(grave & found.keys())
         if not codes:
             return FaultyPages(count=0, of=judged)
-        query = f"SELECT count(*) FROM ({self._hits_of(codes)})"
+        query = _PAGES["count_faulty"].format(self._hits_of(codes))
         return FaultyPages(
-            count=self._database.ask_column(query)[0],
+            count=self._database.ask_column(query, is_old=_SAMPLED[unit])[0],
             of=judged,
             rate=self._estimate(unit, *codes),
         )

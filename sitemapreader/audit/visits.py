@@ -69,6 +69,7 @@ TARGET_RULES = frozenset(
         "page-canonical-leads-on",
         "page-canonical-offsite",
         "page-canonical-variant",
+        "hreflang-target-broken",
         "hreflang-target-not-indexed",
         "hreflang-target-not-listed",
     }

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from sitemapreader.audit.values import SharedHits
-from tests.audit.page_audits import WORDS, finding_of, hits, judge, page, publish
+from tests.audit.page_audits import WORDS, finding_of, judge, page, publish
 from tests.support.auditing import link, urlset
 from tests.support.serving import answer, serve_pages
+from tests.support.there import known
 
 FINE: dict[str, Any] = {
     f"fine/{number}": page(text=f"{WORDS} {number}") for number in range(12)
@@ -88,6 +89,7 @@ async def test_alternates_that_are_not_indexed(by_page: bool) -> None:
     targets: dict[str, Any] = {
         "de/moved": answer(301, Location="/de/fine"),
         "de/gone": 410,
+        "de/blank": "",
         "de/dark": page("<meta name=robots content=noindex>"),
         "de/other": page("<link rel=canonical href=/de/fine>"),
         "de/fine": page(text=f"{WORDS} de"),
@@ -111,13 +113,35 @@ async def test_alternates_that_are_not_indexed(by_page: bool) -> None:
             records.append(f"<url><loc>{links['de']}</loc></url>")
         publish(server)
         server.pages["/sitemap.xml"] = urlset("".join(records))
-        with await judge(server.base, select=["hreflang-target-not-indexed"]) as result:
-            found = dict(hits(result)["hreflang-target-not-indexed"])
-        assert {
-            path: detail.replace(server.base, "") for path, detail in found.items()
-        } == {
-            "en/moved": "de/moved redirects to de/fine",
-            "en/gone": "de/gone returns 410",
-            "en/dark": "de/dark forbids indexing",
-            "en/other": "de/other names de/fine as canonical",
+        with await judge(server.base, select=["hreflang-target-*"]) as result:
+            found = {
+                finding.rule.code: (
+                    finding.severity,
+                    {
+                        hit.url.removeprefix(server.base): hit.detail.replace(
+                            server.base, ""
+                        )
+                        for hit in finding.hits
+                    },
+                )
+                for finding in result.findings
+            }
+            faulty = known(known(result.facts.pages).faulty)
+        assert found == {
+            "hreflang-target-broken": (
+                "error",
+                {
+                    "en/gone": "de/gone returns 410",
+                    "en/blank": "de/blank is empty",
+                },
+            ),
+            "hreflang-target-not-indexed": (
+                "warning",
+                {
+                    "en/moved": "de/moved redirects to de/fine",
+                    "en/dark": "de/dark forbids indexing",
+                    "en/other": "de/other names de/fine as canonical",
+                },
+            ),
         }
+        assert faulty.count == 5

@@ -259,7 +259,7 @@ def test_a_language_hit_has_the_file_and_the_line_to_mend(
         "hreflang-invalid-code": [("en/code.html", 3)],
         "hreflang-conflict": [("en/code.html", 3)],
         "hreflang-no-return-link": [("de/one.html", None)],
-        "hreflang-target-not-indexed": [("en/dead.html", 3)],
+        "hreflang-target-broken": [("en/dead.html", 3)],
     }
 
 

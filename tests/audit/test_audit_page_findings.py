@@ -356,7 +356,8 @@ async def test_languages_that_pages_name() -> None:
             "hreflang-invalid-code": ["en/code"],
             "hreflang-conflict": ["en/code"],
             "hreflang-no-x-default": ["en/both", "en/code", "en/self"],
-            "hreflang-target-not-indexed": ["en/far", "en/hidden"],
+            "hreflang-target-broken": ["en/far"],
+            "hreflang-target-not-indexed": ["en/hidden"],
         }
         with await judge(server.base, 0, select=["hreflang"]) as result:
             assert [*result.findings, *result.facts.passed] == []

@@ -288,6 +288,10 @@ SELECT count(DISTINCT key) FROM url
 -- old: as many as there were
 SELECT count(*) FROM old
 
+-- count_faulty: judged pages that rules hit; {} is the query of their URLs
+SELECT count(*) FROM page
+WHERE CASE WHEN $is_old THEN is_old ELSE is_listed END AND not_judged IS NULL AND loc IN ({})
+
 -- drawn: strata of the sample, of which no page has a fault
 SELECT s.size, count(*) FILTER (not_judged IS NULL), 0
 FROM page JOIN sample s USING (loc) WHERE s.is_old = $is_old GROUP BY s.stratum, s.size

@@ -312,6 +312,21 @@ CREATE TABLE page_alternate (
     key VARCHAR,               -- of the other version
     line UINTEGER              -- of its source; NULL for headers
 );
+CREATE VIEW alternate_hit AS   -- links to versions that are not indexed, and the rule that says so
+WITH named AS (
+    SELECT a.url, a.key, a.href, NULL AS file, NULL AS file_line
+    FROM alternate a WHERE a.hreflang IS NOT NULL AND a.file IS NULL
+    UNION ALL
+    SELECT p.url, a.key, a.key AS href, nullif(p.file, '') AS file, a.line AS file_line
+    FROM page p JOIN page_alternate a ON a.page = p.key WHERE p.is_indexed
+)
+SELECT CASE WHEN regexp_matches(t.why, '^(returns|is) ') THEN 'hreflang-target-broken'
+            ELSE 'hreflang-target-not-indexed' END AS code,
+       page.loc AS url, min(n.href || ' ' || t.why) AS detail, page.document, min(n.file) AS file,
+       min(n.file_line) AS file_line
+FROM named n JOIN target t ON t.key = n.key AND t.why IS NOT NULL
+JOIN url page ON page.id = n.url AND page.key <> n.key
+GROUP BY t.why, page.id, page.loc, page.document, n.key;
 CREATE TABLE earlier (         -- pages of --since-audit
     key VARCHAR, lastmod TIMESTAMP, text_hash VARCHAR
 );

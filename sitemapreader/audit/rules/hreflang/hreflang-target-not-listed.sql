@@ -3,8 +3,8 @@
 -- unit: links
 -- needs: hreflang, complete
 -- detects: The sitemap or the visited page of A names B, and no sitemap lists B, though other URLs
---   of its host are listed. B is left out if its page was visited and is not
---   indexed, which is `hreflang-target-not-indexed`.
+--   of its host are listed. B is left out if its page was visited and is broken or not indexed, which
+--   is `hreflang-target-broken` or `hreflang-target-not-indexed`.
 -- meaning: The sitemaps cannot show its link back, and often the URL is wrong.
 -- advice: List each version with all its alternates, or correct the link.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
