@@ -276,6 +276,8 @@ class RunSummary:
     statuses: Counter[Status] = attrs.field(factory=Counter)
     sums: Counter[str] = attrs.field(factory=Counter)
     running: Collection[SiteWalk] = ()
+    unused_hosts: dict[str, None] = attrs.field(factory=dict)
+    """Hosts of `--map-host` from which no document was requested."""
     fetcher: HttpFetcher | None = None
     """The fetcher of an audit, whose walk is not in `running`."""
     _failed: int = 0
@@ -299,6 +301,9 @@ class RunSummary:
         self.done += 1
         self.sums.update({name: getattr(report, name) or 0 for name in _SUMMED})
         self.sums["filtered"] += sum(document.filtered for document in documents)
+        for issue in report.issues:
+            if issue.code is IssueCode.HOST_MAPPED:
+                self.unused_hosts.pop(issue.url or "", None)
         self._answered |= any(document.is_answered for document in documents)
         self._found |= is_found
         self._complete &= is_complete
@@ -438,6 +443,7 @@ class RunSummary:
             yield f"kept {' and '.join(kept)}"
         if self._left_out:
             yield f"skipped as configured: {_count_each(self._left_out)}"
+        yield from map(describe_unused, self.unused_hosts)
         if self._pruned:
             number = self._left_out[NOT_MODIFIED] - len(self._pruned)
             urls = ", ".join(self._pruned)
@@ -479,6 +485,11 @@ class RunSummary:
         if self.statuses:
             line += f"; documents: {_count_each(self.statuses)}"
         return line
+
+
+def describe_unused(host: str) -> str:
+    """Return a message about a mapped host that no URL was on."""
+    return f"not used: --map-host {host}, because no URL of this host was requested"
 
 
 def describe_waiting(

@@ -36,6 +36,7 @@ from sitemapreader._types.habits import advise_command
 from sitemapreader._types.outcomes import SiteOutcome, SiteStatus
 from sitemapreader._types.urls import has_web_scheme
 from sitemapreader._walk.context import UrlAllowance
+from sitemapreader.fetch.urls import HostMap
 
 if TYPE_CHECKING:
     import argparse
@@ -143,6 +144,8 @@ class SourceRun:
         self.keywords = make_keywords(arguments)
         self.console = Console.from_arguments(arguments)
         self.summary = RunSummary(noun, is_for_many(arguments))
+        hosts = HostMap(self.keywords["options"].map_hosts)
+        self.summary.unused_hosts = dict.fromkeys(name for name, _ in hosts.names)
         self._lists: list[str] = arguments.input_file or []
         self.named = find_sources(arguments, find)
         self._on_end: OnEnd | None = None

@@ -37,7 +37,7 @@ from sitemapreader._walk.stream import (
     pick_rows,
     view_records,
 )
-from sitemapreader.fetch.urls import HostMap
+from sitemapreader.fetch.client import reads_files
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
@@ -275,18 +275,13 @@ class Walk(TaskStream[Batch]):
             for url in named:
                 context.client.trust(url)
             await self._walk(parts)
-            for name, target in self._list_used_hosts():
+            asked = [] if reads_files(fetcher) else self.report.documents
+            used = config.map_hosts.list_used(each.url for each in asked)
+            for name, target in used:
                 issue = make_issue(IssueCode.HOST_MAPPED, url=name, value=target)
                 await context.report_issue(issue)
             if config.changes:  # pages are asked later
                 self._lent.push_async_exit(stack.pop_all())
-
-    def _list_used_hosts(self) -> Iterator[tuple[str, str]]:
-        """Yield the mapped hosts from which a document was requested, and their targets."""
-        urls = [each.url for each in self.report.documents]
-        for name, target in self._config.map_hosts.names:
-            if any(HostMap([(name, target)]).find(url) for url in urls):
-                yield name, target
 
     async def _walk(self, parts: WalkParts) -> None:
         context = parts.context

@@ -47,6 +47,7 @@ from sitemapreader.audit.sources import (
 from sitemapreader.audit.values import Facts
 from sitemapreader.audit.visits import TARGET_RULES, SiteVisits, describe_pages
 from sitemapreader.fetch import FolderFetcher
+from sitemapreader.fetch.urls import HostMap
 
 if TYPE_CHECKING:
     import os
@@ -56,6 +57,11 @@ if TYPE_CHECKING:
     from sitemapreader import Document, Follow, Report, Search, SitemapEntry, SiteTask
     from sitemapreader.fetch import Fetcher
     from sitemapreader.pages import PageVisit
+
+
+_REQUESTED_ORIGINS = (
+    "SELECT DISTINCT scheme_of(key) || '://' || host_of(key) FROM page WHERE file = ''"
+)
 
 
 @attrs.define
@@ -71,6 +77,8 @@ class AuditRun:
     _old: SiteTask | None = None
     """The old site, if its sitemaps are to be read."""
     _report: Report = attrs.field(init=False)
+    _hosts: HostMap = attrs.field(factory=HostMap, init=False)
+    """The mapped hosts."""
     runner: RuleRunner = attrs.field(init=False)
     _old_complete: bool = attrs.field(default=True, init=False)
 
@@ -78,15 +86,16 @@ class AuditRun:
     def _is_http(self) -> bool:
         return self._source.fetcher is None
 
-    def _requests_pages(self, network: FetchOptions) -> bool:
-        """Return whether pages are requested: of a site, and of a sitemap or list in a file.
+    @property
+    def _requests_pages(self) -> bool:
+        """True if pages are requested: of a site, and of a sitemap or list in a file.
 
         The pages of a folder are its files, unless another host is to stand for theirs.
         """
         if self._is_http:
             return True
         return self._visits.has_number and (
-            self._source.kind == "sitemap" or bool(network.map_hosts)
+            self._source.kind == "sitemap" or bool(self._hosts.find(self._source.url))
         )
 
     async def read(self, reading: ReadingOptions) -> None:
@@ -94,12 +103,13 @@ class AuditRun:
         source = self._source
         old = self._old
         network = reading.network
+        self._hosts = HostMap(network.map_hosts)
         begun = monotonic()
         limits = reading.limits or Limits()
         most = limits.max_time
         async with AsyncExitStack() as stack:
             online = reading
-            requests_pages = self._requests_pages(network)
+            requests_pages = self._requests_pages
             asks = requests_pages or (old is not None and old.fetcher is None)
             if asks and reading.fetcher is None:
                 from sitemapreader.fetch import HttpFetcher  # noqa: PLC0415 (150 ms)
@@ -150,6 +160,15 @@ class AuditRun:
         self._report = entries.report
         loader.load_report(self._report, is_http=self._is_http, now=self._figures.now)
 
+    def _list_used_hosts(self) -> dict[str, str]:
+        """Return the mapped hosts of all that was requested, each with its target."""
+        if not self._hosts:
+            return {}
+        asked = self._database.ask_column(_REQUESTED_ORIGINS)
+        if self._is_http:
+            asked += [each.url for each in self._report.documents]
+        return dict(self._hosts.list_used(asked))
+
     def _needs_robots(self) -> bool:
         """Return whether a chosen rule judges URLs of hosts outside the walk."""
         return not self._plan.chosen.keys().isdisjoint(
@@ -192,8 +211,11 @@ class AuditRun:
         if isinstance(folder, FolderFetcher):
             parents = {each.url: each.parent for each in gathered["documents"]}
             files = locate_findings(findings, folder, parents)
+        used = self._list_used_hosts()
         facts = Facts(
             **head,
+            mapped_hosts=used,
+            unused_hosts=[each for each, _ in self._hosts.names if each not in used],
             complete=self._report.complete,
             answered=any(each.is_answered for each in self._report.documents),
             **gathered,

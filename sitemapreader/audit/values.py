@@ -329,6 +329,8 @@ class Facts:
         documents: of the walk.
         files: URL -> file, of a folder.
         base_url: of a folder on its site; "" for a site.
+        mapped_hosts: host -> the one that was requested in its place (`map_hosts`).
+        unused_hosts: mapped hosts of which nothing was requested.
         passed: rules that ran and hit nothing.
         not_run: rules that were not run.
         pages: the visits; `None` without any.
@@ -369,6 +371,8 @@ class Facts:
     documents: list[DocumentFacts] = attrs.field(factory=list)
     files: dict[str, str] = attrs.field(factory=dict)
     base_url: str = ""
+    mapped_hosts: dict[str, str] = attrs.field(factory=dict)
+    unused_hosts: list[str] = attrs.field(factory=list)
     passed: list[Rule] = attrs.field(factory=list)
     not_run: list[NotRun] = attrs.field(factory=list)
     pages: PageTally | None = None

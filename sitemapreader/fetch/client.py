@@ -184,6 +184,11 @@ class MakesClients(ABC):
         """Return a client for one walk, with the hosts that are mapped."""
 
 
+def reads_files(fetcher: Fetcher) -> bool:
+    """Return whether a fetcher reads files, and requests no host."""
+    return bool(getattr(fetcher, "is_local", False))
+
+
 def make_client(
     fetcher: Fetcher,
     user_agent: str,
@@ -201,7 +206,7 @@ def make_client(
         if hosts:
             return fetcher.client(hosts)
         return fetcher.client()
-    if hosts and not getattr(fetcher, "is_local", False):
+    if hosts and not reads_files(fetcher):
         raise TypeError(
             "`map_hosts` requires an HttpFetcher: map the hosts in `open` of your own fetcher"
         )

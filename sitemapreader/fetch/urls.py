@@ -155,6 +155,7 @@ class HostMap:
         self.names = [
             (str(name.origin()), str(target.origin())) for name, target in origins
         ]
+        self._keys = [_key_of(name) for name, _ in origins]
         self._targets = {_key_of(name): target for name, target in origins}
         for name, target in origins:
             last_target = self._targets[_key_of(name)]
@@ -170,6 +171,12 @@ class HostMap:
 
     def __bool__(self) -> bool:
         return bool(self._targets)
+
+    def list_used(self, urls: Iterable[str]) -> list[tuple[str, str]]:
+        """Return the hosts that some URLs are on, each with its target."""
+        keys = {_key_of(each) for each in map(parse_url, urls) if each is not None}
+        pairs = zip(self._keys, self.names, strict=True)
+        return [names for key, names in pairs if key in keys]
 
     def find(self, url: str) -> str:
         """Return the URL to request in place of this one, or ""."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,6 @@ from tests.support.commands import run, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 LIVE = "https://www.acme.example"
 URLS = [f"{LIVE}/{number}" for number in range(3)]
@@ -87,3 +87,54 @@ def test_why_a_page_of_a_staging_site_is_missing(places: dict[str, str]) -> None
     assert f"listed by {LIVE}/map.xml, record 1" in listed.stdout
     assert "robots.txt" not in listed.stdout
     assert "the page returns 404" in missing.stdout
+
+
+UNUSED = "not used: --map-host https://other.example"
+
+
+@pytest.mark.parametrize("kind", ["list", "file", "folder", "site"])
+@pytest.mark.parametrize("command", ["urls", "audit"])
+def test_a_mapping_that_nothing_needs_is_told(
+    places: dict[str, str], command: str, kind: str
+) -> None:
+    """The name may be mistyped; the one that is used is not told."""
+    other = ("--map-host", "other.example=http://127.0.0.1:9")
+    words = [places[kind]]
+    if command == "audit":
+        words += ["--pages", "all", "--fail-on", "never"]
+    with staging() as mapped:
+        done = run(command, *words, *mapped, *other)
+    assert UNUSED in done.stderr
+    is_used = command == "audit" or kind == "site"
+    assert (f"--map-host {LIVE}," in done.stderr) is not is_used
+
+
+def test_the_pages_of_a_folder_are_files_if_another_host_is_mapped(
+    places: dict[str, str],
+) -> None:
+    """They are no pages of that host, so nothing is requested for them."""
+    folder, other = places["folder"], "other.example=http://127.0.0.1:9"
+    done = run("audit", folder, "--pages", "all", "--map-host", other)
+    assert "3 judged" in done.stdout
+
+
+@pytest.mark.parametrize("kind", ["list", "folder", "site"])
+def test_every_report_is_headed_by_what_was_read(
+    places: dict[str, str], kind: str
+) -> None:
+    """Nobody takes the report of a staging host for one of the site."""
+    names = ["r.txt", "r.html", "r.md", "r.xml"]
+    files = [word for name in names for word in ("-o", name)]
+    with staging() as mapped:
+        target = mapped[1].partition("=")[2]
+        run("audit", places[kind], "--pages", "all", *files, *mapped)
+        heads = [find_head(name, places[kind]) for name in names]
+        run("audit", places["folder"], "--pages", "all", *files)
+    assert all(f"read from {target}" in head for head in heads), heads
+    assert not any("read from" in find_head(name, "public") for name in names)
+
+
+def find_head(name: str, source: str) -> str:
+    """Return the first line of a report that names the source."""
+    text = Path(name).read_text(encoding="utf-8")
+    return next(line for line in text.splitlines() if source in line)

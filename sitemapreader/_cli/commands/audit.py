@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader._cli.config import STANDARD_OUTPUT, make_keywords
-from sitemapreader._cli.console import Console, RunSummary, show_progress
+from sitemapreader._cli.console import (
+    Console,
+    RunSummary,
+    describe_unused,
+    show_progress,
+)
 from sitemapreader._cli.options import COMPARE_FORMATS
 from sitemapreader._cli.parser import (
     ALL_READ,
@@ -248,6 +253,8 @@ class _AuditCommand:
             return NO_URL
         with result:
             arguments = self._arguments
+            for host in result.facts.unused_hosts:
+                self.console.print_line(describe_unused(host))
             form: dict[str, Any] = {
                 "fail_on": self._fail_on,
                 "title": arguments.title or "",

@@ -177,10 +177,18 @@ def find_bounds(facts: Facts) -> Iterator[tuple[str, str, int]]:
 
 
 def show_source(facts: Facts) -> str:
-    """Return the name of the audited source; for a folder with its URL, if that has a path."""
+    """Return the name of the audited source, and what was read in its place or for it.
+
+    That is the URL of a folder, if it has a path, and the hosts that stood for mapped ones.
+    """
+    name = facts.source
     if (base := facts.base_url).count("/") > 3:
-        return f"{facts.source}, at {base}"
-    return str(facts.source)
+        name = f"{name}, at {base}"
+    if facts.mapped_hosts:
+        targets = ", ".join(dict.fromkeys(facts.mapped_hosts.values()))
+        what = "pages read" if facts.base_url else "read"
+        name = f"{name}, {what} from {targets}"
+    return name
 
 
 # -- findings
