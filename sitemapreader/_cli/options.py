@@ -44,7 +44,7 @@ COUNT_KINDS = (
     *("host", "month", "language", "extension"),
 )
 TREE_FORMATS = ("tree", "json")
-WHY_FORMATS = ("text", "jsonl", "json")
+WHY_FORMATS = ("text", "jsonl", "json", "csv", "tsv")
 SCALE_FORMATS = ("text", "json")
 WATCH_FORMATS = ("plain", "jsonl")
 AUDIT_FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
@@ -311,8 +311,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--format", "state", "print --unlisted and --gone as URLs, one a line (the "
                "default), or as JSON lines with site, last sitemap, moment and reason",
                rivals="format", choices=LIST_FORMATS),
-        Option("--format", "why", "print text (the default), or JSON: one line for each URL, or "
-               "one array",
+        Option("--format", "why", "print text (the default), JSON (one line for each URL, or "
+               "one array), or a table with a row for each URL",
                rivals="format", choices=WHY_FORMATS),
         Option("--format", "compare", "print the comparison in this format (default: text)",
                rivals="format", choices=COMPARE_FORMATS),

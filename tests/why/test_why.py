@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+DIALECTS = {"csv": "excel", "tsv": "excel-tab"}
 NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
 
@@ -464,6 +467,27 @@ def test_the_answer_goes_to_a_file(tmp_path: Path) -> None:
         done = run("why", LISTED, "--in", FOLDER, "-o", str(file))
         assert (done.returncode, done.stdout) == (0, "")
         assert file.read_text("utf-8").startswith(begin)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_a_table_has_a_row_for_each_url(tmp_path: Path, suffix: str) -> None:
+    """It has the verdict, all causes and the place, and no cell is a formula."""
+    asked = [LISTED, LISTED.replace("sea", "Sea"), "=1+1"]
+    (tmp_path / "urls.txt").write_text("\n".join(asked))
+    file = tmp_path / f"why.{suffix}"
+    words = ("why", "-i", str(tmp_path / "urls.txt"), "--in", FOLDER)
+    done = run(*words, "-o", str(file))
+    assert (done.returncode, done.stdout) == (1, "")
+    text = file.read_text("utf-8")
+    assert run(*words, "--format", suffix).stdout == text
+    rows = list(csv.DictReader(io.StringIO(text), dialect=DIALECTS[suffix]))
+    assert [row["url"] for row in rows] == [*asked[:2], "'=1+1"]
+    verdicts = ["listed", "not listed", "not listed"]
+    assert [row["verdict"] for row in rows] == verdicts
+    assert [row["causes"] for row in rows][1:] == ["other-spelling", "not-a-url"]
+    assert rows[0]["sitemap"] == rows[1]["sitemap"] != ""
+    assert rows[0]["record"] == "6"
+    assert (rows[1]["other_url"], rows[2]["sitemap"]) == (LISTED, "")
 
 
 def test_a_sitemap_that_was_not_read_is_named_once() -> None:

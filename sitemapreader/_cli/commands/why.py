@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from operator import itemgetter
 from sys import maxsize
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
@@ -28,11 +29,14 @@ from sitemapreader._many.sources import (
 )
 from sitemapreader._types.urls import has_web_scheme, host_of
 from sitemapreader.changes import State
+from sitemapreader.output import Column, open_output
+from sitemapreader.output.text import SEPARATORS
 from sitemapreader.presence import Verdict, iterate_explanation, why
 
 if TYPE_CHECKING:
     import argparse
 
+    from sitemapreader.output.sink import Output
     from sitemapreader.presence import Explanation
 
 _ARGUMENTS = (
@@ -45,6 +49,28 @@ _ARGUMENTS = (
     "follow",
 )
 """Keywords of a walk that `why` takes as well."""
+_COLUMNS = tuple(
+    Column(
+        name,
+        kind,
+        always=True,
+        is_url=name in {"url", "sitemap", "other_url"},
+        get=itemgetter(place),
+    )
+    for place, (name, kind) in enumerate(
+        {
+            "url": str,
+            "verdict": str,
+            "causes": str,
+            "message": str,
+            "sitemap": str,
+            "record": int | None,
+            "line": int | None,
+            "other_url": str,
+        }.items()
+    )
+)
+"""Columns of a table."""
 
 
 def run_why(arguments: argparse.Namespace) -> int:
@@ -60,24 +86,38 @@ def run_why(arguments: argparse.Namespace) -> int:
     if not arguments.urls and not arguments.input_file:
         raise UsageError("no URL was given: name one, or a list of URLs with -i FILE")
     form = find_output_format(arguments, WHY_FORMATS)
-    lines = LineWriter(get_output_path(arguments), is_array=form == "json")
-    console = Console()
+    path = get_output_path(arguments)
+    if form in SEPARATORS:
+        output = open_output(path, form, columns=_COLUMNS)
+    else:
+        output = LineWriter(path, is_array=form == "json")
 
     async def work() -> int:
         urls = [*arguments.urls, *await _read_lists(arguments.input_file or [])]
         urls = [_resolve_path(base, url) for url in urls]
         explanations = await why(urls, **keywords)
-        told: set[str] = set()
-        async with opened(lines):
-            for explanation in explanations:
-                if form == "text":
-                    text = _format_text(explanation, told)
-                else:
-                    text = _format_json(explanation)
-                await write_to(lines, partial(lines.write_text, text))
+        async with opened(output):
+            await _write_explanations(output, explanations, form)
         return _choose_exit_code(explanations)
 
-    return run_process(work, lines.name, console)
+    return run_process(work, output.name, Console())
+
+
+async def _write_explanations(
+    output: Output, explanations: list[Explanation], form: str
+) -> None:
+    """Write the explanations in a format."""
+    if not isinstance(output, LineWriter):
+        rows = list(map(_make_row, explanations))
+        await write_to(output, partial(output.write_records, rows))
+        return
+    told: set[str] = set()
+    for explanation in explanations:
+        if form == "text":
+            text = _format_text(explanation, told)
+        else:
+            text = _format_json(explanation)
+        await write_to(output, partial(output.write_text, text))
 
 
 def _make_keywords(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -121,6 +161,22 @@ async def _read_lists(paths: list[str]) -> list[str]:
 def _resolve_path(base: str, url: str) -> str:
     """Return a URL as it is, or a path as a URL of the site of `--in`."""
     return urljoin(base, url) if url.startswith("/") else url
+
+
+def _make_row(explanation: Explanation) -> tuple[Any, ...]:
+    """Return the cells of a table: all causes, and the first places that they name."""
+    causes = explanation.causes
+    place = next((each for each in causes if each.sitemap), None)
+    return (
+        explanation.url,
+        str(explanation.verdict),
+        " ".join(dict.fromkeys(each.code for each in causes)),
+        "; ".join(name_options(each.message) for each in causes),
+        place.sitemap if place else "",
+        place.record if place else None,
+        place.line if place else None,
+        next((each.url for each in causes if each.url), ""),
+    )
 
 
 def _format_text(explanation: Explanation, told: set[str]) -> str:
