@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -35,7 +35,7 @@ from sitemapreader._types.outcomes import NOT_DUE, NOT_READ, SiteOutcome, SiteSt
 from sitemapreader._types.rows import Rows, SiteRows
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.config import shorten
-from sitemapreader._walk.context import UrlAllowance, borrow_fetcher
+from sitemapreader._walk.context import Batch, UrlAllowance, borrow_fetcher
 from sitemapreader._walk.filters import SeenKeys
 from sitemapreader._walk.stream import (
     Channel,
@@ -43,6 +43,7 @@ from sitemapreader._walk.stream import (
     StreamNames,
     TaskStream,
     View,
+    pick_rows,
     view_records,
 )
 from sitemapreader._walk.walks import BUFFERED_EVENTS, Walk
@@ -133,6 +134,26 @@ class SiteWalk:
         if outcome.entries or any(document.listed for document in report.documents):
             status = SiteStatus.PARTIAL
         return attrs.evolve(outcome, status=status, reason=outcome.reason or NOT_READ)
+
+
+class SiteChannel(Channel[Batch]):
+    """The channel of one walk, which puts its entries into the channel of the run.
+
+    Nobody takes them here, so a walk with a state, whose batches are acknowledged, has another one.
+    """
+
+    def __init__(self, site: str, run: Channel[SiteBatch]) -> None:
+        super().__init__(0)
+        self._site = site
+        self._run = run
+
+    async def put(self, batch: Batch, size: int = 0) -> None:
+        """Put entries into the channel of the run, and drop other events."""
+        for rows in pick_rows([batch]):
+            async with self._producers:  # one at a time stops the clock of the walk
+                stop_clock = self.stop_clock if self._run.is_full else nullcontext
+                with stop_clock():
+                    await self._run.put(SiteBatch(self._site, rows), size)
 
 
 def _pair(batches: list[SiteBatch]) -> list[tuple[str, Rows]]:
@@ -409,10 +430,16 @@ class SiteRun(TaskStream[SiteBatch]):
         """Walk over a site, and note the fault that ended the walk."""
         limits = self._limits.for_site(is_local=task.is_local)
         config = task.make_walk_config(self._config, due, limits)
-        share = max(_MIN_BUFFERED_EVENTS, BUFFERED_EVENTS // self._places.number)
-        site_walk.walk = Walk(config, Channel(share))
         try:
-            await self._pass_on(site_walk, site_walk.walk)
+            if self._config.state is None and self._config.reads:
+                channel = SiteChannel(site_walk.name, self._channel)
+                site_walk.walk = Walk(config, channel)
+                await site_walk.walk.run()
+            else:
+                share = BUFFERED_EVENTS // self._places.number
+                share = max(_MIN_BUFFERED_EVENTS, share)
+                site_walk.walk = Walk(config, Channel(share))
+                await self._pass_on(site_walk, site_walk.walk)
         except StateError:  # the state cannot be written any more
             raise
         except UnreadableError as error:

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 import attrs
 
-from sitemapreader._event_loop import LoopThread, contain, end_task, get_result
+from sitemapreader._event_loop import (
+    LoopThread,
+    contain,
+    end_task,
+    get_result,
+    unwrap,
+)
 from sitemapreader._types.rows import BATCH_ROWS, OutputRows, Rows
 from sitemapreader._walk.memory import NoMemory
 
@@ -61,6 +67,11 @@ class Channel(Generic[B]):
         self.filled = asyncio.Event()
         self._starved = asyncio.Event()
 
+    @property
+    def is_full(self) -> bool:
+        """True if there is no room for another batch."""
+        return self._weight >= self._capacity
+
     async def put(self, batch: B, size: int = 0) -> None:
         """Add a batch of `size` bytes of markup; wait while the channel is full.
 
@@ -69,7 +80,7 @@ class Channel(Generic[B]):
         self.offered += 1
         weight = max(len(batch), size // _BYTES_PER_EVENT)
         async with self._producers:
-            while self._weight >= self._capacity and not self._closed:
+            while self.is_full and not self._closed:
                 self._room.clear()
                 with self.stop_clock():
                     await self._room.wait()
@@ -93,7 +104,7 @@ class Channel(Generic[B]):
         batch, weight = self._batches.popleft()
         self.taken += 1
         self._weight -= weight
-        if self._weight < self._capacity:
+        if not self.is_full:
             self._room.set()
         return batch
 
@@ -286,6 +297,16 @@ class TaskStream(Generic[B]):
     ) -> None:
         self.is_left = True
         self._get_thread().end(error)
+
+    async def run(self) -> None:
+        """Enter, fill the channel in the task of the caller, and leave; raise a bug."""
+        self.is_entered = True
+        self._open()
+        try:
+            await unwrap(self._run_to_end())
+        finally:
+            self.is_left = True
+            await self._close()
 
     async def leave(self) -> None:
         """End all tasks as leaving the context does."""
