@@ -253,6 +253,8 @@ class SiteSearch:
                     f"robots.txt names {named[0].url}, which could not be read as a "
                     f"sitemap: {named[0].reason}"
                 )
+            if folder := self.context.client.find_build():
+                causes.append(f"{folder} has a sitemap: read that folder")
             if forbidden:
                 causes.append(f"{forbidden} of {len(tried)} guessed paths return 403")
             await self._report(IssueCode.NO_SITEMAP, value="; ".join(causes) or None)

@@ -16,6 +16,7 @@ from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader.fetch.addresses import is_public, literal_address, read_address
 from sitemapreader.fetch.hooks import (
+    FindsBuilds,
     HasName,
     HasSettings,
     SetsCrawlDelay,
@@ -119,6 +120,12 @@ class Client:
 
     def end_trust(self) -> None:
         """End the trust of this walk, which requests outside of it have shared."""
+
+    def find_build(self) -> str:
+        """Return the path of another folder that has a sitemap, or ""."""
+        if (fetcher := find_hook(self._fetcher, FindsBuilds)) is not None:
+            return fetcher.find_build()
+        return ""
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         """Wait `seconds` between two requests to the host of a URL."""

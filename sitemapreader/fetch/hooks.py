@@ -66,7 +66,21 @@ class HasSettings(Protocol):
         ...
 
 
-_METHODS = {SetsCrawlDelay: "set_crawl_delay", Trusts: "trust", TakesTurns: "turn"}
+@runtime_checkable
+class FindsBuilds(Protocol):
+    """A fetcher of files that knows where else a sitemap is."""
+
+    def find_build(self) -> str:
+        """Return the path of a folder below that has a sitemap, or ""."""
+        ...
+
+
+_METHODS = {
+    SetsCrawlDelay: "set_crawl_delay",
+    Trusts: "trust",
+    TakesTurns: "turn",
+    FindsBuilds: "find_build",
+}
 _VALUES: dict[type, dict[str, type]] = {
     HasName: {"user_agent": str},
     HasSettings: {"limits": Limits, "options": FetchOptions},

@@ -30,6 +30,11 @@ FALLBACK_BASE_URL = "http://localhost/"
 _MAX_FILES = 10_000
 _MAX_READ = 100
 """Limits of the search for a first URL: files that are listed, and files that are read."""
+_MAX_FOLDERS = 1_000
+"""Limit of the search for a folder with a sitemap."""
+_NOT_BUILDS = (".git", "node_modules")
+"""Folders that no generator writes to, and that have many others."""
+_SITEMAP_NAME = re.compile(r"(wp-)?sitemap([_-]index)?\.xml(\.gz)?")
 _PAGES = (".html", ".htm")
 """Suffixes that hosts add to the path of a page: `/about` is `about.html`."""
 # A Sitemap line of a robots.txt, or the URL of an entry
@@ -132,6 +137,24 @@ class FolderFetcher:
                     return candidate
         raise _missing(url, "no such file")
 
+    def find_build(self) -> str:
+        """Return the path of a folder below that has a sitemap, the nearest one; "" for none.
+
+        A build has one at its root, and its sources are around it.
+        """
+        folders = [self.folder]
+        for folder in islice(
+            folders, _MAX_FOLDERS
+        ):  # those below are appended meanwhile
+            with suppress(OSError):
+                for path in sorted(islice(folder.iterdir(), _MAX_FILES)):
+                    if _SITEMAP_NAME.fullmatch(path.name) and folder != self.folder:
+                        return _show_folder(folder)
+                    is_left = path.is_symlink() or path.name in _NOT_BUILDS
+                    if path.is_dir() and not is_left:
+                        folders.append(path)
+        return ""
+
     def _list_names(self, url: str) -> tuple[bytes, ...]:
         """Return the relative paths that a URL may refer to, percent-decoded."""
         parsed = parse_url(url)
@@ -168,6 +191,14 @@ class FolderFetcher:
                     if origin:
                         return origin
         return FALLBACK_BASE_URL
+
+
+def _show_folder(folder: Path) -> str:
+    """Return the path of a folder, as one would type it here."""
+    here = Path.cwd().resolve()
+    if folder.is_relative_to(here):
+        return f"./{folder.relative_to(here).as_posix()}"
+    return str(folder)
 
 
 def _read_first_url(path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -150,6 +151,11 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
         answers(urlset(pages(1)) + b" " * 1_048_576),
         1,
         answers(urlset(pages(1))),
+    ),
+    "response-not-gzip": (
+        named("/s.xml.gz", urlset(pages(1))),
+        1,
+        named("/s.xml.gz", gzip.compress(urlset(pages(1)))),
     ),
     "response-no-validator": (
         answers(urlset(pages(1)), etag=""),

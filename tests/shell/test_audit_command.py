@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import subprocess
@@ -66,6 +67,37 @@ def test_a_build_that_robots_txt_forbids(folder: Path, line: str) -> None:
     assert "xmlsitemap" not in done.stdout
     assert done.stdout.splitlines()[-1].startswith("exit code 5: ")
     assert ("no sitemap was found and read" in done.stdout) is (line == "")
+
+
+@pytest.mark.parametrize("build", ["public", "docs/.vitepress/dist"])
+def test_a_folder_above_the_build_is_told_where_that_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, build: str
+) -> None:
+    """The folder with the sitemap is named, and neither a dependency's nor the source's."""
+    for name in ("node_modules/lib", build):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "sitemap.xml").write_bytes(urlset(page("/a")))
+    (tmp_path / "content").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for command in ("audit", "urls"):
+        done = run(command, ".")
+        said = f"./{build} has a sitemap: read that folder"
+        assert said in done.stdout + done.stderr
+        assert "node_modules" not in done.stdout + done.stderr
+    assert run("urls", build, "-q").returncode == 0
+
+
+def test_a_build_whose_gzip_is_none(folder: Path) -> None:
+    """Its host sends plain XML under a name that says gzip."""
+    (folder / "s.xml").rename(folder / "s.xml.gz")
+    (folder / "robots.txt").write_text(f"Sitemap: {HOST}/s.xml.gz")
+    few = ("--select", "response-not-gzip", "--fail-on", "warning")
+    done = run("audit", str(folder), *few)
+    assert done.returncode == 5
+    assert f"    - {HOST}/s.xml.gz (urlset)" in done.stdout
+    plain = (folder / "s.xml.gz").read_bytes()
+    (folder / "s.xml.gz").write_bytes(gzip.compress(plain))
+    assert run("audit", str(folder), *few).returncode == 0
 
 
 def test_the_urls_that_a_finding_touches(folder: Path) -> None:
