@@ -166,8 +166,11 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--page-seed", "audit", "with --pages N: draw the sample number N (default: 0)",
                metavar="N", type=int),
         Option("--was", "audit", "check whether the URLs of the old site lead to listed pages: "
-               "all of them, or as many as --pages allows. OLD is a sitemap, folder, URL or list",
+               "all of them, or as many as --pages allows. OLD is a sitemap, folder, URL or list; "
+               "with columns old and new, hits of a baseline move with their URLs",
                metavar="OLD"),
+        Option("--was", "compare", "follow the URLs in FILE that moved: columns old and new",
+               **_READABLE),
         Option("--since-audit", "audit", "report pages whose date is newer though their text is "
                "the same: FILE is the database of an earlier audit with --pages", **_READABLE),
         Option("--full", "scale", "forget what was read: write every URL of every host"),

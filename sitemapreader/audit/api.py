@@ -28,6 +28,7 @@ from sitemapreader.audit.models import (
     TALLIES,
     AuditInputError,
     AuditOptions,
+    Need,
     RuleSettings,
 )
 from sitemapreader.audit.result import Audit, find_mended, mark_new, read_baseline
@@ -37,6 +38,7 @@ from sitemapreader.audit.sources import (
     Known,
     ReadingOptions,
     find_audit_source,
+    find_moves,
     find_old,
     find_old_host,
     load_known,
@@ -299,7 +301,8 @@ async def audit(
         pages: how many listed pages are visited, or "all" of them: what do they answer? By default
             none of a site, and all of a built folder (0: none), where nothing is requested.
         was: the old site, whose URLs are to lead to the new one: a list as for `urls`, or a URL,
-            folder or sitemap. All of them are visited, or as many as `pages` says.
+            folder or sitemap. All of them are visited, or as many as `pages` says. With columns
+            `old` and `new`, known hits of the baseline move with their URLs.
         since_audit: the database of an earlier audit with `pages`: a page whose text is the same,
             and whose lastmod is newer, has a false date. In a folder, an audit with `database`
             keeps the texts.
@@ -322,15 +325,18 @@ async def audit(
         )
     if not (pages in (None, "all") or (isinstance(pages, int) and pages >= 0)):
         raise AuditInputError(f'pages must be a number or "all", got {pages!r}')
-    if was is not None and pages == 0:
-        raise AuditInputError(
-            "`was` requires visits, but `pages` is 0: write another number"
-        )
     begin = monotonic()
     begun = datetime.now(UTC)
     if not isinstance(rules, RuleSettings):
         rules = RuleSettings(folder=rules)
     plan = plan_rules(rules.folder, select, ignore, rules.severities, figures)
+    has_old = was is not None and any(
+        Need.WAS in rule.needs for rule in plan.chosen.values()
+    )
+    if has_old and pages == 0:
+        raise AuditInputError(
+            "`was` requires visits, but `pages` is 0: write another number"
+        )
     found = find_audit_source(source, base_url)
     old = None if was is None else find_old(was)
     if baseline is None:
@@ -342,9 +348,14 @@ async def audit(
         with store.map_disk_errors():
             known = None
             if urls is not None:
-                known = await store.run_in_thread(partial(load_known, store, urls))
+                load = partial(load_known, store, urls, site=found.url)
+                known = await store.run_in_thread(load)
             await store.run_in_thread(store.load_earlier)
+            if was is not None and old is None:
+                load = partial(load_known, store, was, "old", found.url)
+                await store.run_in_thread(load)
             if before is not None:
+                before = before.move(find_moves(store))
                 store.insert_rows("baseline", before.subjects)
                 store.insert_rows("baseline_count", before.counts)
             has_text = database is not None or since_audit is not None
@@ -352,15 +363,13 @@ async def audit(
                 store,
                 figures,
                 pages,
-                was is not None,
+                has_old,
                 has_text,
                 not plan.chosen.keys().isdisjoint(TARGET_RULES),
                 on_page,
             )
             values = figures.make_parameters(begun)
             run = AuditRun(store, plan, figures, values, visits, found, old)
-            if was is not None and old is None:
-                await store.run_in_thread(partial(load_known, store, was, "old"))
             await run.read(
                 ReadingOptions(
                     search, follow, on_document, trusted, fetcher, limits, options

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader._types.errors import name_extra
 from sitemapreader.audit.models import (
     LINK_UNITS,
     SEVERITIES,
     Need,
     estimate_rate,
+    move_urls,
     read_json,
 )
 from sitemapreader.audit.report import GRADES, show_percent, show_text, write_code
@@ -22,7 +25,7 @@ from sitemapreader.audit.values import SCHEMA, Difference, Trend
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 _SAMPLES = {Need.PAGES: "pages", Need.WAS: "old_pages"}
@@ -60,6 +63,7 @@ class _Report:
         not_run: codes of the chosen rules that were not run.
         most: need of rules about a sample -> share that one without a hit may have.
         samples: need of rules -> pages that were judged, where not all were.
+        site: URL of the site, or "" if it is not known.
     """
 
     found: dict[str, _Found]
@@ -67,6 +71,7 @@ class _Report:
     not_run: set[str]
     most: dict[str, float]
     samples: dict[str, set[str]]
+    site: str
 
     def has_run(self, code: str) -> bool:
         """Return whether a rule was run: it has passed or hit, unless it never passes."""
@@ -75,7 +80,10 @@ class _Report:
 
 
 def compare_audits(
-    before: str | os.PathLike[str], after: str | os.PathLike[str]
+    before: str | os.PathLike[str],
+    after: str | os.PathLike[str],
+    *,
+    was: str | os.PathLike[str] | None = None,
 ) -> tuple[Difference, ...]:
     """Compare two reports of `audit -o report.json`; the worst differences come first.
 
@@ -84,13 +92,22 @@ def compare_audits(
     Where two samples have no page in common, a finding is worse or better only if the intervals of
     their rates do not meet.
 
+    Args:
+        before: the earlier report.
+        after: the later one.
+        was: a list of URLs that have moved, with columns `old` and `new`: their hits stay known.
+
     Raises:
-        ValueError: a file is no such report.
+        ValueError: a file is no such report, or no such list.
     """
     advice = "write one with `audit -o report.json`"
-    old, new = (
-        read_json(path, "findings", advice, _read_report) for path in (before, after)
-    )
+    new = read_json(after, "findings", advice, partial(_read_report, moves={}))
+    moves = {}
+    if was is not None:
+        with name_extra("a list of moved URLs needs", "audit"):
+            from sitemapreader.audit.sources import read_moves  # noqa: PLC0415 (DuckDB)
+        moves = read_moves(was, new.site)
+    old = read_json(before, "findings", advice, partial(_read_report, moves=moves))
     found = [
         _compare_findings(code, old, new)
         for code in sorted(old.found.keys() | new.found)
@@ -102,7 +119,8 @@ def compare_audits(
     return tuple(found)
 
 
-def _read_report(content: Any) -> _Report:
+def _read_report(content: Any, moves: Mapping[str, str]) -> _Report:
+    """Return a report, with the new URLs of pages that have moved."""
     facts = content["facts"]
     found = {}
     most = {}
@@ -111,7 +129,8 @@ def _read_report(content: Any) -> _Report:
         tally = facts.get(name)
         if tally is None or tally["exact"]:
             continue
-        samples[str(need)] = {*map(str, tally.get("sample") or ())}
+        sample = tally.get("sample") or ()
+        samples[str(need)] = {move_urls(str(url), moves) for url in sample}
         if tally.get("sampled", True):
             rate = estimate_rate([(int(tally["population"]), int(tally["judged"]), 0)])
             most[str(need)] = rate.high if rate else 1.0
@@ -128,7 +147,7 @@ def _read_report(content: Any) -> _Report:
             raise ValueError(severity)
         is_link = each["rule"].get("unit") in LINK_UNITS
         hits = each.get("hits", ())
-        named = dict(_name_hit(hit, is_link=is_link) for hit in hits)
+        named = dict(_name_hit(hit, moves, is_link=is_link) for hit in hits)
         found[_code_of(each["rule"])] = _Found(
             severity=severity,
             value=value,
@@ -143,14 +162,15 @@ def _read_report(content: Any) -> _Report:
         not_run={_code_of(each["rule"]) for each in facts["not_run"]},
         most=most,
         samples=samples,
+        site=str(facts.get("base_url") or facts.get("source", "")),
     )
 
 
-def _name_hit(hit: Any, *, is_link: bool) -> tuple[str, str]:
+def _name_hit(hit: Any, moves: Mapping[str, str], *, is_link: bool) -> tuple[str, str]:
     """Return the subject of a hit, as a baseline has it, and the URL of its page."""
-    url = str(hit["url"] or hit["document"])
+    url = move_urls(str(hit["url"] or hit["document"]), moves)
     if is_link and hit["detail"]:
-        return f"{url} ({hit['detail']})", url
+        return f"{url} ({move_urls(str(hit['detail']), moves)})", url
     return url, url
 
 

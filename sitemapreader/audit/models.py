@@ -14,6 +14,7 @@ import attrs
 
 from sitemapreader._types.dates import as_since
 from sitemapreader._types.issues import Severity
+from sitemapreader._types.urls import url_key
 from sitemapreader.audit.values import SCHEMA, Rate, Rule
 
 if TYPE_CHECKING:
@@ -65,6 +66,17 @@ def read_json(
     if found != wanted:
         raise AuditInputError(f"{path} must be {wanted}, got {found}: {advice}")
     raise AuditInputError(f"{path} was written by another version: {advice}")
+
+
+_URL_IN_TEXT = re.compile(r"[^\s(),;]+(?:[(),;]+[^\s(),;]+)*")
+"""A URL in a text, without the brackets and commas around it."""
+
+
+def move_urls(text: str, moves: Mapping[str, str]) -> str:
+    """Replace the URLs of a text that have moved: key of the old URL -> new URL."""
+    if not moves:
+        return text
+    return _URL_IN_TEXT.sub(lambda word: moves.get(url_key(word[0]), word[0]), text)
 
 
 class Category(StrEnum):

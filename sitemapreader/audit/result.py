@@ -17,6 +17,7 @@ from sitemapreader.audit.models import (
     MAX_HITS,
     PAGE_UNITS,
     AuditInputError,
+    move_urls,
     read_json,
 )
 from sitemapreader.audit.report import find_audit_format, find_hits_suffix
@@ -98,6 +99,13 @@ class Baseline:
 
     subjects: list[tuple[str, str]]
     counts: list[tuple[str, str, int]]
+
+    def move(self, moves: Mapping[str, str]) -> Baseline:
+        """Return the same hits, at the new URLs of pages and sitemaps that have moved."""
+        return Baseline(
+            [(code, move_urls(subject, moves)) for code, subject in self.subjects],
+            [(code, move_urls(url, moves), hits) for code, url, hits in self.counts],
+        )
 
     def __len__(self) -> int:
         """Return how many hits are known."""

@@ -7,7 +7,7 @@ import os
 import re
 import zlib
 from collections import defaultdict
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from itertools import islice
 from operator import itemgetter
@@ -32,7 +32,12 @@ from sitemapreader._types.urls import (
     path_of,
     trim,
 )
-from sitemapreader.audit.database import DISK_ERRORS, AuditDatabase, read_queries
+from sitemapreader.audit.database import (
+    DISK_ERRORS,
+    AuditDatabase,
+    read_queries,
+    write_literal,
+)
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.audit.values import Hit, Place
 from sitemapreader.fetch import FolderFetcher, HttpFetcher
@@ -228,10 +233,21 @@ def _find_end(content: bytes, wanted: bytes, limit: int | None) -> int:
 Known: TypeAlias = "str | PathLike[str] | Iterable[str]"
 """A file, or the URLs themselves."""
 LIST_COLUMNS = ("url", "address", "page", "loc", "top pages")
-"""Names of the column of URLs, in any case; the first that exists is read."""
-OLD_COLUMNS = ("old", "old url", "old_url", *LIST_COLUMNS)
+"""Names of the column of URLs, in any case, also with `_`; the first that exists is read."""
+OLD_COLUMNS = (
+    "old",
+    "old url",
+    *LIST_COLUMNS,
+    "from",
+    "from url",
+    "source",
+    "source url",
+)
 """The same of a list of old URLs."""
-NEW_COLUMNS = ("new", "new url", "new_url")
+NEW_COLUMNS = (
+    *("new", "new url", "to", "to url", "target", "target url"),
+    *("destination", "destination url"),
+)
 """Names of the column of the URLs that they are to lead to."""
 ABOUT = {
     "status": ("status code", "http status code", "status", "http status"),
@@ -269,17 +285,19 @@ def load_known(
     database: AuditDatabase,
     source: Known,
     table: str = "known",
+    site: str = "",
 ) -> int:
     """Insert a list of URLs, "known" or "old"; return how many different ones it has.
 
-    A file is .txt, .csv, .tsv, .jsonl or .parquet, all but the last with .gz behind it if they are
-    compressed. Raises AuditInputError if it cannot be read, or has no column of URLs, or no URL.
+    Paths, such as `/a`, are those of the `site`. A file is .txt, .csv, .tsv, .jsonl or .parquet,
+    all but the last with .gz behind it if they are compressed. Raises AuditInputError if it cannot
+    be read, or has no column of URLs, or no URL.
     """
     if isinstance(source, str) and has_web_scheme(source):
         raise AuditInputError(
             f"the list of {table} URLs is a file: save {show_url(source)} as one"
         )
-    database.ask(_CREATE)
+    _begin_list(database, site)
     if isinstance(source, str | PathLike):
         _read(database, Path(source), table)
         return _end_list(database, table, str(source))
@@ -314,7 +332,7 @@ async def load_old(
 
     Raises AuditInputError if there are no URLs.
     """
-    database.ask(_CREATE)
+    _begin_list(database, task.url)
     # Its own sitemaps are meant, whatever hosts stand for it in the audit.
     async with open_walk(task, reading.without_hosts()) as entries:
         async for batch in entries.record_batches():
@@ -329,6 +347,29 @@ def _is_list(path: str | PathLike[str]) -> bool:
     """Return whether a file has a list of URLs by its suffix, and not a sitemap."""
     name = Path(path).name.lower().removesuffix(".gz")
     return Path(name).suffix in _TABLE_READERS.keys() - {""} and Path(path).is_file()
+
+
+def _begin_list(database: AuditDatabase, site: str) -> None:
+    origin = write_literal(origin_of(site))
+    database.ask(_KNOWN_QUERIES["define_absolute"].format(origin))
+    database.ask(_CREATE)
+
+
+def find_moves(database: AuditDatabase) -> dict[str, str]:
+    """Return where old URLs are to lead, by the list of old ones: key -> new URL."""
+    return dict(database.ask("SELECT key, new FROM old_target"))
+
+
+def read_moves(path: str | PathLike[str], site: str) -> dict[str, str]:
+    """Return where old URLs are to lead, by a list; raise AuditInputError if it has none."""
+    with closing(AuditDatabase()) as database:
+        load_known(database, path, "old", site)
+        moves = find_moves(database)
+    if not moves:
+        raise AuditInputError(
+            f"{path} has no column of new URLs: name it one of {', '.join(NEW_COLUMNS)}"
+        )
+    return moves
 
 
 def _end_list(
@@ -383,7 +424,9 @@ def _read(
         described = database.ask_column(
             f"SELECT column_name FROM (DESCRIBE SELECT * FROM {reader})", **passed
         )
-        names = {trim(each).lower(): each for each in reversed(described)}
+        names = {
+            trim(each).lower().replace("_", " "): each for each in reversed(described)
+        }
         column = next((names[name] for name in columns if name in names), None)
         if column is None:
             raise AuditInputError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -181,6 +182,53 @@ def write_links(site: Path, *dead: str) -> None:
         for code, name in zip(("en", "de", "fr"), ("fine0", *dead), strict=False)
     )
     build(site, **{"fine0.html": page(links)})
+
+
+def test_hits_of_pages_that_have_moved_stay_known(tmp_path: Path) -> None:
+    """A table of old and new paths is heeded by `compare` and by a baseline, in details too."""
+    site = build_site(
+        tmp_path / "site", lost=["old/a", "old/b"], listed=["old/a", "old/b", *FINE]
+    )
+    names = [str(tmp_path / f"{name}.json") for name in ("before", "after")]
+    base = tmp_path / "known.json"
+    few: dict[str, Any] = {
+        "base_url": BASE,
+        "ignore": ["was-*"],
+        "select": ["page-missing", "hreflang-target-*"],
+    }
+    write_links(site, "old/no")
+    with audit_sync(site, **few) as result:
+        result.write_baseline(base)
+        result.write(names[0])
+    shutil.rmtree(site)
+    build_site(
+        site,
+        lost=["new/a", "new/b", "new/c"],
+        listed=["new/a", "new/b", "new/c", *FINE],
+    )
+    write_links(site, "new/no")
+    moved = tmp_path / "moved.csv"
+    moved.write_text(
+        "from,to\n" + "".join(f"/old/{name},/new/{name}\n" for name in ("a", "b", "no"))
+    )
+    with audit_sync(site, was=moved, baseline=base, **few) as result:
+        assert {each.rule.code: each.new for each in result.findings} == {
+            "page-missing": 1,
+            "hreflang-target-broken": 0,
+        }
+        assert result.facts.mended == 0
+        assert result.facts.old_pages is None
+        result.write(names[1])
+    trends = {each.code: each for each in compare_audits(*names, was=moved)}
+    assert trends["hreflang-target-broken"].trend is Trend.SAME
+    assert (trends["page-missing"].new, trends["page-missing"].mended) == (
+        [f"{BASE}new/c"],
+        [],
+    )
+    ran = run("compare", *names, "--was", str(moved))
+    assert (ran.returncode, "mended" in ran.stdout) == (5, False)
+    moved.write_text(f"url\n{BASE}old/a\n")
+    assert "no column of new URLs" in run("compare", *names, "--was", str(moved)).stderr
 
 
 def test_a_hit_is_known_in_whatever_sitemap(tmp_path: Path) -> None:

@@ -341,19 +341,25 @@ async def test_what_became_of_old_urls_at_another_host(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", ["old,new", "url,new", "Old URL,New URL", "old_url,new_url"]
+    "header",
+    [
+        *("old,new", "url,new", "Old URL,New URL", "old_url,new_url"),
+        *("from,to", "source,target", "Source_URL,Destination_URL"),
+    ],
 )
+@pytest.mark.parametrize("is_relative", [False, True])
 async def test_a_list_says_where_old_urls_are_to_lead(
-    tmp_path: Path, header: str
+    tmp_path: Path, header: str, *, is_relative: bool
 ) -> None:
-    """An old URL that leads to another page than the list says is found, with both pages."""
+    """An old URL that leads to another page than the list says is found; a path is of the site."""
     async with serve_pages(one=page(), two=page(text=f"{WORDS} two")) as server:
         server.pages |= {
             "/right": answer(301, Location="/one"),
             "/wrong": answer(301, Location="/two"),
         }
         publish(server, "one", "two")
-        rows = [f"{server.base}{path},{server.base}one" for path in ("right", "wrong")]
+        base = "/" if is_relative else server.base
+        rows = [f"{base}{path},{base}one" for path in ("right", "wrong")]
         (tmp_path / "map.csv").write_text("\n".join([header, *rows]))
         was = tmp_path / "map.csv"
         with await judge(server.base, None, was=was, select=WAS) as result:

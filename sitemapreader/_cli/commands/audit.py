@@ -392,7 +392,9 @@ def run_compare(arguments: argparse.Namespace) -> int:
     try:
         if path != STANDARD_OUTPUT and arguments.format is None:
             name = find_audit_format(path, COMPARE_FORMATS)
-        differences = compare_audits(arguments.before, arguments.after)
+        differences = compare_audits(
+            arguments.before, arguments.after, was=arguments.was
+        )
     except AuditInputError as error:
         raise UsageError(str(error)) from None
     text = format_differences(name, differences)

@@ -11,7 +11,9 @@ read_csv($path, header = true, all_varchar = true, null_padding = true, strict_m
 (
     SELECT CASE WHEN json_type(json) = 'VARCHAR' THEN json ->> '$' ELSE list_filter(
         [
-            json ->> list_filter(json_keys(json), lambda key: lower(trim(key)) = name)[1]
+            json ->> list_filter(
+                json_keys(json), lambda key: replace(lower(trim(key)), '_', ' ') = name
+            )[1]
             FOR name IN $names
         ], lambda value: value IS NOT NULL
     )[1] END AS url
@@ -20,6 +22,10 @@ read_csv($path, header = true, all_varchar = true, null_padding = true, strict_m
 
 -- parquet:
 read_parquet($path, hive_partitioning = false)
+
+-- define_absolute: a path is one of the site; {} is its origin, or ''
+CREATE OR REPLACE MACRO absolute_url(text) AS
+    CASE WHEN starts_with(text, '/') AND NOT starts_with(text, '//') THEN {} || text ELSE text END
 
 -- read: {0} is the column of URLs, {1} reads the file
 INSERT INTO arrived SELECT {0}::VARCHAR FROM {1}
@@ -30,9 +36,10 @@ SELECT loc, url_key(loc), status, redirect, url_key(redirect), canonical, url_ke
        contains(said, 'noindex'), contains(said, 'robots'), is_html,
        is_html AND is_indexable AND status < 300
 FROM (
-    SELECT trim(loc, $blanks) AS loc,
+    SELECT absolute_url(trim(loc, $blanks)) AS loc,
            nullif(regexp_extract(status, '^\s*([0-9]{{1,3}})(?:\.0*)?\s*$', 1), '')::USMALLINT AS status,
-           nullif(usable_url(redirect), '') AS redirect, nullif(usable_url(canonical), '') AS canonical,
+           nullif(usable_url(absolute_url(trim(redirect, $blanks))), '') AS redirect,
+           nullif(usable_url(absolute_url(trim(canonical, $blanks))), '') AS canonical,
            lower(concat(indexability, ' ', why)) AS said,
            lower(trim(coalesce(nullif(indexability, ''), 'yes'))) IN ('indexable', 'yes', 'true', '1')
                AS is_indexable,
@@ -45,13 +52,18 @@ WHERE regexp_matches(loc, '(?i)^https?://') AND status IS NOT NULL
 -- add_targets: where old URLs are to lead; {0} and {1} are the columns, {2} reads the file
 INSERT INTO old_target
 SELECT url_key(old), min(new), min(url_key(new))
-FROM (SELECT trim({0}::VARCHAR, $blanks) AS old, usable_url({1}::VARCHAR) AS new FROM {2})
+FROM (
+    SELECT absolute_url(trim({0}::VARCHAR, $blanks)) AS old,
+           usable_url(absolute_url(trim({1}::VARCHAR, $blanks))) AS new
+    FROM {2}
+)
 WHERE regexp_matches(old, '(?i)^https?://') AND new <> '' GROUP BY ALL
 
 -- add_urls: {} is the table; what was no page of the old site need not lead anywhere
 INSERT INTO {}
 SELECT min(loc) AS loc, key FROM (
-    SELECT loc, key_of(loc) AS key FROM (SELECT trim(loc, $blanks) AS loc FROM arrived)
+    SELECT loc, key_of(loc) AS key
+    FROM (SELECT absolute_url(trim(loc, $blanks)) AS loc FROM arrived)
     WHERE regexp_matches(loc, '(?i)^https?://')
 )
 WHERE key NOT IN (SELECT key FROM old_crawled WHERE NOT is_indexable) GROUP BY key ORDER BY key
