@@ -33,6 +33,7 @@ from sitemapreader._types.issues import IssueCode, excerpt
 from sitemapreader._types.models import UrlEntry
 from sitemapreader._types.options import Limits
 from sitemapreader._types.outcomes import Document
+from sitemapreader._walk.memory import explain_no_status
 from sitemapreader._walk.report import Report
 from sitemapreader.changes import State
 from sitemapreader.fetch.http import HttpFetcher
@@ -354,8 +355,9 @@ class SiteTools:
 
         The first call remembers all URLs and lists none. One that takes too long is gone on with by
         the next. Rows: url; change: new, changed, unlisted or waiting; lastmod and title, by the
-        sitemap; found_at, the moment of the call; of unlisted and waiting URLs, since when and
-        last_listed_by.
+        sitemap; found_at, the moment of the call; of unlisted and waiting URLs, since when,
+        last_listed_by, waits_for (the document that must be read before; the site itself if a
+        later call must confirm it), and no_status (why a request for the page proved nothing).
         """
         rows = self._memory.find_rows(site)
         answer = ToolAnswer(site=_show_url(site))
@@ -468,12 +470,15 @@ def _list_missing(state: State, show: str) -> Iterator[dict[str, str]]:
     """Yield a row for each URL that is unlisted, or that waits to be."""
     urls = state.unlisted() if show == "unlisted" else state.waiting()
     for each in urls:
-        yield {
+        row = {
             "url": _show_url(each.loc),
             "change": show,
             "since": _write(each.since),
             "last_listed_by": _show_url(each.document),
+            "waits_for": _show_url(each.waits_for or ""),
+            "no_status": explain_no_status(each.no_status or ""),
         }
+        yield {name: text for name, text in row.items() if text}
 
 
 def _write(moment: datetime | None) -> str:

@@ -20,7 +20,7 @@ import attrs
 import pytest
 from aiohttp.web import Response
 
-from sitemapreader import FetchOptions
+from sitemapreader import FetchOptions, State
 from tests.support import hosts
 from tests.support.commands import start
 from tests.support.serving import listen, serve
@@ -410,6 +410,10 @@ async def test_changes_since_a_moment(tmp_path: Path) -> None:
         waiting = await agent.call("changes", show="waiting", since_last=False)
         assert locs(waiting) == ["b", "c"]
         assert waiting["rows"][0]["last_listed_by"] == f"{SITE}sitemap.xml"
+        told = {row["url"]: row["waits_for"] for row in waiting["rows"]}
+        (state,) = tmp_path.glob("*.db")  # noqa: ASYNC240
+        assert told == {each.loc: each.waits_for for each in State(state).waiting()}
+        assert all(told.values())
         unlisted = await agent.call("changes", show="unlisted", since_last=False)
         assert locs(unlisted) == []
         assert "since: write a span" in await agent.call("changes", since="soon")

@@ -159,6 +159,16 @@ def test_the_baseline_of_the_settings_can_be_written(
         (("--write-baseline", "b.json"), 0),
     ):
         assert run(*words, *more, cwd=str(tmp_path)).returncode == code
+    # a new hit is known only where it was written down
+    (folder / "s.xml").write_bytes(urlset(page("/a#1") + page("/d?sid=2")))
+    for more, code in (
+        (("--write-baseline", "c.json"), 5),
+        (("--baseline", "c.json"), 0),
+        ((), 5),
+        (("--write-baseline", "./b.json"), 0),
+        ((), 0),
+    ):
+        assert run(*words, *more, cwd=str(tmp_path)).returncode == code
 
 
 def test_a_quiet_audit_says_nothing_unless_it_is_asked(

@@ -185,15 +185,14 @@ class _AuditCommand:
             severities, chosen_figures = _check_tables(settings.tables)
         except UsageError as error:
             raise UsageError(f"{settings.file}: {error}") from None
-        # what is written as known makes no failure
+        word = arguments.fail_on or "error"
         if arguments.write_baseline:
-            word = "never"
-            known = Path(arguments.baseline or ".").resolve()
             written = Path(arguments.write_baseline).resolve()
-            if known == written and not known.exists():
-                arguments.baseline = None  # the settings name what this run is to make
-        else:
-            word = arguments.fail_on or "error"
+            known = Path(arguments.baseline or written).resolve()
+            if known == written:
+                word = "never"  # all hits are known from now on
+                if not known.exists():
+                    arguments.baseline = None  # the settings name what this run makes
         self._fail_on = _SEVERITIES.get(word)
         if arguments.page_seed is not None and arguments.pages in (None, 0, "all"):
             raise UsageError("--page-seed requires --pages N: all pages are no sample")
