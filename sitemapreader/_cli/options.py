@@ -232,7 +232,9 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     "rules": (
         Option("--select", "audit",
                "run only these rules: codes, categories or prefixes (url-*)", **_CODE_LIST),
-        Option("--ignore", "audit", "skip these rules, even if --select names them", **_CODE_LIST),
+        Option("--ignore", "audit", "skip these rules, even if --select names them; "
+               "or hits of a rule at URLs that match a pattern: page-noindex:/en/*",
+               **_CODE_LIST),
         Option("--fail-on", "audit",
                "exit with 5 for findings this severe, or more severe (default: error)",
                choices=FAIL_ON),

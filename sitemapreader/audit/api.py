@@ -230,6 +230,7 @@ class AuditRun:
             baseline=baseline,
             mended=None if baseline is None else sum(map(len, mended.values())),
             mended_hits=mended,
+            ignored=self.runner.ignored,
         )
         for unit in TALLIES:
             if (tally := facts.find_tally(unit)) is not None:
@@ -290,7 +291,8 @@ async def audit(
         urls: known URLs to compare with: the name of a file (text, CSV, TSV, JSON lines or
             Parquet), or the URLs.
         select: codes, categories or prefixes (`url-*`) of the rules to run; all by default.
-        ignore: the same, not to run; it wins.
+        ignore: the same, not to run; it wins. With a colon and a pattern, as in
+            `page-noindex:/en/*`, only the hits at URLs that match it are left out.
         figures: the figures of the rules, robots and time included.
         rules: folder with rules of your own, files of SQL; or `RuleSettings`, which may change
             severities as well.

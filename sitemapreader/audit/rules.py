@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import defaultdict
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
@@ -17,6 +18,7 @@ from sitemapreader._types.counts import count_units
 from sitemapreader._types.habits import suggest
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.outcomes import show_bytes
+from sitemapreader._types.patterns import compile_pattern
 from sitemapreader.audit.models import (
     SEVERITIES,
     AuditInputError,
@@ -229,6 +231,8 @@ class RulePlan:
     """Code -> query, of the chosen rules that have one."""
     severities: Mapping[str, str]
     """Code -> severity of the settings."""
+    ignored: Mapping[str, list[re.Pattern[str]]]
+    """Code -> patterns of the URLs whose hits do not count."""
     broken: list[NotRun]
     """Chosen rules of the user's own whose files are none."""
 
@@ -243,8 +247,9 @@ def plan_rules(
     """Return the rules to run, with the figures of this audit in their texts.
 
     `folder` has rules of the user's own. `select` and `ignore`, which wins, are codes, categories,
-    or prefixes that end with `*`. Raises AuditInputError if a word means no rule, with the nearest
-    that does, or if the folder cannot be read.
+    or prefixes that end with `*`. A word of `ignore` may go on with a colon and a pattern: then
+    only the hits of the URLs that match it are ignored. Raises AuditInputError if a word means no
+    rule, with the nearest that does, or if the folder cannot be read.
     """
     own: list[tuple[Rule, str]] = []
     faults: dict[str, str] = {}
@@ -266,7 +271,15 @@ def plan_rules(
         selected = set().union(*(match_codes(rules, word, "select") for word in select))
     else:
         selected = {*rules}
-    selected -= set().union(*(match_codes(rules, word, "ignore") for word in ignore))
+    ignored = defaultdict[str, list[re.Pattern[str]]](list)
+    for word in ignore:
+        name, colon, pattern = word.partition(":")
+        codes = match_codes(rules, name, "ignore")
+        if not colon:
+            selected -= codes
+            continue
+        for code in codes:
+            ignored[code].append(_compile_ignored(word, pattern))
     chosen = {
         code: attrs.evolve(rule, detects=fill_figures(rule.detects, figures))
         for code, rule in rules.items()
@@ -280,12 +293,26 @@ def plan_rules(
             if rule.code in chosen
         },
         {code: each.name.lower() for code, each in severities.items()},
+        ignored,
         [
             NotRun(rule=rule, reason=faults[rule.code], is_error=True)
             for rule in broken
             if rule.code in chosen
         ],
     )
+
+
+def _compile_ignored(word: str, pattern: str) -> re.Pattern[str]:
+    """Return the pattern of URLs in a word of `ignore`; raise AuditInputError."""
+    if not pattern:
+        raise AuditInputError(
+            f"`ignore`: {word!r} ends with a colon: write a pattern of URLs behind it, as in "
+            f"{word}/en/*, or leave it out"
+        )
+    try:
+        return compile_pattern(pattern)
+    except ValueError as error:
+        raise AuditInputError(f"`ignore`: {error}") from None
 
 
 _FIGURE = re.compile(r"`([a-z_]+)`")

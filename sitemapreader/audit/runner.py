@@ -172,6 +172,8 @@ class RuleRunner:
     _doubt: str = ""
     passed: list[Rule] = attrs.field(factory=list, init=False)
     not_run: list[NotRun] = attrs.field(factory=list, init=False)
+    ignored: dict[str, int] = attrs.field(factory=dict, init=False)
+    """Code -> number of hits that are left out by their URLs."""
 
     def run(self) -> None:
         """Run the rules; one that fails is not run, and hides no other."""
@@ -183,6 +185,7 @@ class RuleRunner:
                 continue
             try:
                 own = fill_values(query, self._parameters)
+                own = self._leave_ignored(code, own)
                 hits = self._database.define_rule(code, own)
                 if rule.category == Category.CUSTOM:  # it may read what others hit
                     self._database.show_rules()
@@ -204,9 +207,47 @@ class RuleRunner:
                     raise  # the disk or the caller, not the rule
                 self._database.drop_rule(code)
                 self._leave_out(rule, f"its query failed: {error}", is_error=True)
+        self._database.ask(_QUERIES["forget_ignored"])
         if self._database.is_kept:
             self._database.show_rules()
         self._sort_out()
+
+    def _leave_ignored(self, code: str, query: str) -> str:
+        """Return the query of a rule without the hits that do not count."""
+        if code not in self._plan.ignored:
+            return query
+        hits = self._database.define_rule(code, query)
+        number = self._ignore_hits(code, hits)
+        if not number:
+            return query
+        self.ignored[code] = self.ignored.get(code, 0) + number
+        return _QUERIES["split_hits"].format(code, hits, "NOT")
+
+    def _ignore_hits(self, code: str, hits: str) -> int:
+        """Note the URLs whose hits of a rule do not count; return how many these are."""
+        places = self._database.ask_column(_QUERIES["list_places"].format(hits))
+        patterns = self._plan.ignored[code]
+        self._database.insert_rows(
+            "ignored",
+            [
+                (code, place)
+                for place in places
+                if any(pattern.search(place) for pattern in patterns)
+            ],
+        )
+        query = _QUERIES["split_hits"].format(code, hits, "")
+        return int(self._database.ask_column(f"SELECT count(*) FROM ({query})")[0])
+
+    def _ignore_issues(self, code: str) -> None:
+        """Forget the Issues that do not count, as far as they are kept."""
+        hits = f"SELECT rowid AS id, * FROM issue WHERE code = '{code}'"
+        number = self._ignore_hits(code, hits)
+        if number:
+            self.ignored[code] = number
+            query = _QUERIES["split_hits"].format(code, hits, "")
+            for name in ("ignore_counts", "ignore_issues"):
+                self._database.ask(_QUERIES[name].format(query))
+            self._database.ask("DELETE FROM issue_count WHERE count = 0")
 
     def _leave_out(
         self,
@@ -235,6 +276,8 @@ class RuleRunner:
 
     def _place_issues(self, most: int) -> None:
         """Place the Issues of the walk, as if each code were a rule."""
+        for code in self._plan.ignored.keys() & set(IssueCode):
+            self._ignore_issues(code)
         ask = self._database.ask
         chosen = self._plan.chosen
         codes = [code for code in chosen if code in set(IssueCode)]

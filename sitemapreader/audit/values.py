@@ -341,6 +341,7 @@ class Facts:
         baseline: number of known hits; `None` without a baseline.
         mended: number of known hits that are gone; `None` without a baseline.
         mended_hits: code of a rule -> these hits, as the baseline names them.
+        ignored: code of a rule -> number of hits that `ignore` left out by their URLs.
     """
 
     source: str
@@ -383,6 +384,7 @@ class Facts:
     baseline: int | None = None
     mended: int | None = None
     mended_hits: dict[str, list[str]] = attrs.field(factory=dict)
+    ignored: dict[str, int] = attrs.field(factory=dict)
 
     def find_tally(self, unit: str) -> PageTally | None:
         """Return the visits of "pages" or of "old URLs"."""

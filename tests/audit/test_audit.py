@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ from tests.support.auditing import (
     site,
     urlset,
 )
+from tests.support.commands import run
 from tests.support.grouping import grouped
 from tests.support.there import known
 
@@ -212,6 +214,57 @@ def test_only_new_hits_count_as_new(tmp_path: Path) -> None:
         }
 
 
+def test_hits_are_ignored_by_the_pattern_of_their_urls(tmp_path: Path) -> None:
+    """A rule, a category or an Issue may be ignored for some URLs, and each report counts that."""
+    records = page("/en/A#1", "never") + page("/fr/B#1", "never") + page("/fr/C#1")
+    (tmp_path / "s.xml").write_bytes(urlset(records))
+    known = tmp_path / "known.json"
+    select = ["url-*", "lastmod"]
+    with audit_sync(tmp_path / "s.xml", select=select) as result:
+        result.write_baseline(known)
+    ignore = ["url-fragment:/en/*", "reading:/en/*", f"url-upper*:{HOST}/*"]
+    with audit_sync(
+        tmp_path / "s.xml", select=select, ignore=ignore, baseline=known
+    ) as result:
+        assert {each.rule.code: each.count for each in result.findings} == {
+            "lastmod": 1,
+            "url-fragment": 2,
+        }
+        assert result.facts.ignored == {
+            "lastmod": 1,
+            "url-fragment": 1,
+            "url-uppercase": 3,
+        }
+        assert result.facts.mended == 0
+        assert result.hits("url-fragment").fetchall() == [
+            ("url-fragment", f"{HOST}/fr/{name}#1", "", result.report.documents[0].url)
+            for name in ("B", "C")
+        ]
+        for name in ("text", "markdown", "html"):
+            plain = re.sub(r"<[^>]+>|`", "", result.format(name))
+            assert "its ignored by their URLs: 1 of lastmod, 1 of url-fragment" in plain
+    (tmp_path / "sitemapreader.toml").write_text(
+        '[audit]\nselect = ["url-fragment"]\nignore = ["url-fragment:/en/", "url-fragment:/fr/"]\n'
+    )
+    done = run("audit", "s.xml", "--fail-on", "info", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "hits ignored by their URLs: 3 of url-fragment" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("url-fragment:", "write a pattern of URLs behind it"),
+        ("url-fragment:[", "is not a regular expression"),
+        ("url-fragmnt:/en/*", "did you mean"),
+    ],
+)
+def test_a_wrong_pattern_of_ignored_urls(word: str, message: str, folder: Path) -> None:
+    """It is refused, with what to write."""
+    with pytest.raises(AuditInputError, match=message):
+        audit_sync(folder, ignore=[word])
+
+
 def test_a_large_baseline_names_all_its_hits(tmp_path: Path) -> None:
     """One of very many hits is swapped for another: that one is new, and named."""
     numbers = range(1_100)
@@ -226,6 +279,9 @@ def test_a_large_baseline_names_all_its_hits(tmp_path: Path) -> None:
         assert then.findings[0].new == 1
         assert f"new: {HOST}/1050#x" in then.format("text")
         assert then.facts.mended_hits == {"url-fragment": [f"{HOST}/30#x"]}
+        for name in ("text", "markdown", "html"):
+            said = then.format(name)
+            assert f"{HOST}/30#x" in said[said.casefold().index("mended") :]
 
 
 def test_hits_without_names_are_counted(tmp_path: Path) -> None:

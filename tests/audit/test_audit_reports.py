@@ -330,4 +330,4 @@ def test_what_is_no_report(tmp_path: Path) -> None:
         ):
             compare_audits(path, path)
     with pytest.raises(ValueError, match=r"cannot be read"):
-        compare_audits(tmp_path / "none.json", path)
+        compare_audits(path, tmp_path / "none.json")

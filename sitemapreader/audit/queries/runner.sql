@@ -64,6 +64,25 @@ SELECT url, detail, document, severity, file, file_line, line FROM (
     FROM ({}) AS hit
 )
 
+-- list_places: pages of hits, or sitemaps of those without; {} is the query of the hits
+SELECT DISTINCT coalesce(nullif(hit.url, ''), d.url, '')
+FROM ({}) AS hit LEFT JOIN document d ON d.id = hit.document
+
+-- split_hits: hits that are ignored or not; {0} is a code, {1} the query of its hits, {2} is "NOT" or ""
+SELECT hit.* FROM ({1}) AS hit LEFT JOIN document d ON d.id = hit.document
+WHERE coalesce(nullif(hit.url, ''), d.url, '') {2} IN (SELECT url FROM ignored WHERE code = '{0}')
+
+-- ignore_issues: {} is the query of those of a code
+DELETE FROM issue WHERE rowid IN (SELECT id FROM ({}))
+
+-- ignore_counts: the same
+UPDATE issue_count SET count = issue_count.count - i.number
+FROM (SELECT code, document, count(*) AS number FROM ({}) GROUP BY ALL) i
+WHERE i.code = issue_count.code AND i.document IS NOT DISTINCT FROM issue_count.document
+
+-- forget_ignored: what is ignored is neither known nor mended
+DELETE FROM baseline WHERE (code, split_part(subject, ' ', 1)) IN (SELECT (code, url) FROM ignored)
+
 -- place_hits: {} are the code of a rule and the query of its hits
 INSERT INTO place
 SELECT '{0}', document, count(*), max(severity::grade), NULL, min({{

@@ -217,6 +217,9 @@ CREATE TABLE baseline_count (
 
 CREATE SCHEMA rule;            -- a view for each rule that was run, by its code, with all its hits
 CREATE TYPE grade AS ENUM ('info', 'warning', 'error');
+CREATE TABLE ignored (         -- URLs whose hits of a rule do not count
+    code VARCHAR, url VARCHAR
+);
 CREATE TABLE place (           -- what a rule hit in one document
     code VARCHAR, document UINTEGER, count UBIGINT,
     severity grade,            -- the gravest, where it is not that of the rule
