@@ -225,15 +225,6 @@ async def contain(
         raise ExitError(error) from None
 
 
-async def unwrap(work: Awaitable[T]) -> T:
-    """Await contained work; raise its exception, an exit unchanged."""
-    try:
-        return await work
-    except (ExitError, BaseExceptionGroup) as raised:
-        error = find_first(raised)
-    raise error
-
-
 def get_result(work: Future[T] | asyncio.Task[T]) -> T:
     """Return the result of contained work; raise its exception, an exit unchanged."""
     while isinstance(work, Future) and not work.done():

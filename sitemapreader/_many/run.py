@@ -139,7 +139,7 @@ class SiteWalk:
 class SiteChannel(Channel[Batch]):
     """The channel of one walk, which puts its entries into the channel of the run.
 
-    Nobody takes them here, so a walk with a state, whose batches are acknowledged, has another one.
+    Its own consumer gets none, and acknowledges none, as a walk with a state needs it.
     """
 
     def __init__(self, site: str, run: Channel[SiteBatch]) -> None:
@@ -430,16 +430,9 @@ class SiteRun(TaskStream[SiteBatch]):
         """Walk over a site, and note the fault that ended the walk."""
         limits = self._limits.for_site(is_local=task.is_local)
         config = task.make_walk_config(self._config, due, limits)
+        site_walk.walk = Walk(config, self._make_channel(site_walk.name))
         try:
-            if self._config.state is None and self._config.reads:
-                channel = SiteChannel(site_walk.name, self._channel)
-                site_walk.walk = Walk(config, channel)
-                await site_walk.walk.run()
-            else:
-                share = BUFFERED_EVENTS // self._places.number
-                share = max(_MIN_BUFFERED_EVENTS, share)
-                site_walk.walk = Walk(config, Channel(share))
-                await self._pass_on(site_walk, site_walk.walk)
+            await self._pass_on(site_walk, site_walk.walk)
         except StateError:  # the state cannot be written any more
             raise
         except UnreadableError as error:
@@ -450,8 +443,14 @@ class SiteRun(TaskStream[SiteBatch]):
             site_walk.fault = type(error).__name__
             site_walk.is_broken = True
 
+    def _make_channel(self, site: str) -> Channel[Batch]:
+        if self._config.state is None and self._config.reads:
+            return SiteChannel(site, self._channel)
+        share = BUFFERED_EVENTS // self._places.number
+        return Channel(max(_MIN_BUFFERED_EVENTS, share))
+
     async def _pass_on(self, site_walk: SiteWalk, walked: Walk) -> None:
-        """Pass on the entries of a walk; with a state, wait until each batch is handled."""
+        """Wait for the end of a walk; with a state, pass on each batch when it was handled."""
         async with walked as entries:
             if not self._config.reads:
                 async for event in entries.events():
@@ -463,8 +462,7 @@ class SiteRun(TaskStream[SiteBatch]):
                 if not batch:
                     continue
                 await self._channel.put(batch)
-                if self._config.state is not None:
-                    await batch.handled.wait()
+                await batch.handled.wait()
 
     def _choose(self, _: str, rows: Rows) -> Rows:
         """Return the entries of a site to deliver: all of them."""

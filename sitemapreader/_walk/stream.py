@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 import attrs
 
-from sitemapreader._event_loop import (
-    LoopThread,
-    contain,
-    end_task,
-    get_result,
-    unwrap,
-)
+from sitemapreader._event_loop import LoopThread, contain, end_task, get_result
 from sitemapreader._types.rows import BATCH_ROWS, OutputRows, Rows
 from sitemapreader._walk.memory import NoMemory
 
@@ -297,16 +291,6 @@ class TaskStream(Generic[B]):
     ) -> None:
         self.is_left = True
         self._get_thread().end(error)
-
-    async def run(self) -> None:
-        """Enter, fill the channel in the task of the caller, and leave; raise a bug."""
-        self.is_entered = True
-        self._open()
-        try:
-            await unwrap(self._run_to_end())
-        finally:
-            self.is_left = True
-            await self._close()
 
     async def leave(self) -> None:
         """End all tasks as leaving the context does."""
