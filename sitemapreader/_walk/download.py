@@ -5,7 +5,13 @@ Every wait for the network is bounded by the budget.
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from contextlib import (
+    AsyncExitStack,
+    aclosing,
+    asynccontextmanager,
+    nullcontext,
+    suppress,
+)
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self, TypeVar, Unpack
@@ -77,21 +83,19 @@ async def open_document(
     follow redirects without asking. Raises FetchError if there is no answer, or no budget.
     """
     check = request_options.get("check_redirect")
-    response: Response | None = None
     context.opened[url] += 1
     try:
+        opener: AbstractAsyncContextManager[Response]
+        kept = None
         if not request_options.get("headers"):
-            response = await context.responses.find_response(url)
-        async with AsyncExitStack() as stack:
-            if response is None:
-                if url in context.files:
-                    opener: AbstractAsyncContextManager[Response]
-                    opener = open_file(url, Path(path_of(url)))
-                else:
-                    opener = context.client.open(url, **request_options)
-                response = await context.budget.within(
-                    stack.enter_async_context(opener), url
-                )
+            kept = await context.responses.find_response(url)
+        if kept is not None:
+            opener = nullcontext(kept)
+        elif url in context.files:
+            opener = open_file(url, Path(path_of(url)))
+        else:
+            opener = context.client.open(url, **request_options)
+        async with context.budget.enter(opener, url) as response:
             if not _is_encodable(response.url):
                 problem = "the response has no text as URL"
                 raise FetchError(IssueCode.INVALID_URL, url, problem)  # noqa: TRY301
@@ -135,7 +139,10 @@ class CountedChunks:
 
     async def __anext__(self) -> bytes:
         url = self._response.url
-        chunk = await self._budget.within(self._read_next(), url)
+        if getattr(self._response, "has_arrived", False):
+            chunk = await self._read_next()
+        else:
+            chunk = await self._budget.within(self._read_next(), url)
         if chunk is None:
             raise StopAsyncIteration
         received = len(chunk) + self._take_around()

@@ -167,6 +167,8 @@ class Route:
         if self.addresses is None or connection.transport is None:
             return True
         address, *_ = connection.transport.get_extra_info("peername") or ("",)
+        if any(address == each["host"] for each in self.addresses):
+            return True
         return self.trust.allows(self.target.host, address)
 
 

@@ -12,11 +12,7 @@ import asyncio
 import random
 import time
 from base64 import b64encode
-from contextlib import (
-    AbstractAsyncContextManager,
-    ExitStack,
-    asynccontextmanager,
-)
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from copy import copy
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
@@ -387,20 +383,19 @@ class Exchange:
         options = self._fetcher.options
         max_bytes = self._fetcher.limits.raw_bytes
         while True:
-            with ExitStack() as resources:
-                slot = Slot(self._requester)
-                resources.callback(slot.release)
+            slot = Slot(self._requester)
+            try:
                 await self._acquire(slot, chain)
                 checked = await self._request(chain)
-                # closed without reading, because the body of a redirect can be endless
-                resources.callback(checked.close)
                 location = self._find_redirect(checked, chain)
-                if location is None:
-                    response = HttpResponse(
-                        checked, chain, slot, self._clock, options, max_bytes
-                    )
-                    resources.pop_all()
-                    return response
+            except BaseException:
+                slot.release()
+                raise
+            if location is None:
+                return HttpResponse(
+                    checked, chain, slot, self._clock, options, max_bytes
+                )
+            slot.release()
             set_cookie = checked.joined_headers.get("set-cookie", "")
             chain.follow(location, status=checked.status, set_cookie=set_cookie)
             check_redirect = self._request_options.get("check_redirect")
@@ -492,6 +487,8 @@ class Exchange:
             return None
         if status in self._request_options.get("error_pages", ()):
             return None
+        # without reading, because the body of a redirect can be endless
+        checked.close()
         if status == 429:
             host.slow_down()
         if status in REDIRECTS and "location" in headers:

@@ -204,6 +204,11 @@ class HttpResponse:
         """The bytes that have arrived around the body."""
         return self._checked.around.count
 
+    @property
+    def has_arrived(self) -> bool:
+        """True if the whole body has arrived, so that reading it waits for nothing."""
+        return self._checked.has_arrived
+
     def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives, never decompressed; iterate once only.
 

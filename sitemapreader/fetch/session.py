@@ -182,6 +182,11 @@ class CheckedResponse(aiohttp.ClientResponse):
         """True if the server has sent unsolicited bytes."""
         return self.protocol.has_trailing_data or self.route.has_trailing_data
 
+    @property
+    def has_arrived(self) -> bool:
+        """True if the whole body has arrived, read or not."""
+        return self.content.is_eof()
+
     def take_buffered(self) -> bytes:
         """Return the bytes that have arrived and were not read, also after a failure."""
         if self.content.exception() is None:

@@ -174,6 +174,8 @@ class HostMap:
 
     def list_used(self, urls: Iterable[str]) -> list[tuple[str, str]]:
         """Return the hosts that some URLs are on, each with its target."""
+        if not self._targets:  # nearly always, and each URL would be parsed
+            return []
         keys = {_key_of(each) for each in map(parse_url, urls) if each is not None}
         pairs = zip(self._keys, self.names, strict=True)
         return [names for key, names in pairs if key in keys]
