@@ -150,6 +150,8 @@ class UnlistedUrl:
             beside it answers 404 or 410, so that its own answer would prove nothing),
             "no-neighbor" (no listed page beside it lives), or the code of the Issue that kept it
             from being requested or answered, such as "robots-disallowed"; else `None`.
+        redirects_to: the URL to which its page redirects, if `http_status` is of a redirect (301,
+            302, 303, 307, 308). That URL was not requested.
         waits_for: for a URL that waits to be unlisted, the document that has to be read before;
             `None` for one that is unlisted.
     """
@@ -163,6 +165,7 @@ class UnlistedUrl:
     http_status: int | None
     waits_for: str | None = None
     no_status: str | None = None
+    redirects_to: str | None = None
 
 
 @attrs.frozen

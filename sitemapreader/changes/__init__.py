@@ -206,7 +206,8 @@ class State:
     def waiting(self, site: str | None = None) -> Iterator[UnlistedUrl]:
         """Yield the URLs that are missing and wait to be unlisted, with the reason of the wait."""
         sql = (
-            "SELECT loc, since, document, why, name, asked_at, status, no_status, site.id,"
+            "SELECT loc, since, document, why, name, asked_at, status, no_status,"
+            " redirects_to, site.id,"
             " begin_stamp, days, (SELECT ifnull(max(lost_stamp), 0) FROM url"
             "  WHERE url.site = page.site AND url.key = page.key AND NOT kind)"
             " FROM page JOIN site ON site.id = page.site WHERE NOT is_unlisted"

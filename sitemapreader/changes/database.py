@@ -17,6 +17,8 @@ import zlib
 from contextlib import closing, contextmanager, suppress
 from functools import cache, partial
 from importlib.resources import files
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from sitemapreader._event_loop import run_in_thread
@@ -62,6 +64,7 @@ _ADDED = {
         "asked_at",
     ): "ALTER TABLE control ADD COLUMN asked_at REAL NOT NULL DEFAULT 0",
     ("page", "no_status"): "ALTER TABLE page ADD COLUMN no_status TEXT",
+    ("page", "redirects_to"): "ALTER TABLE page ADD COLUMN redirects_to TEXT",
 }
 """Table and name of a column that a file of this version may lack -> statement that adds it."""
 _COLUMN = re.compile(
@@ -340,9 +343,11 @@ def open_reader(path: Path) -> Iterator[Connection]:
         with closing(opened) as connection:
             if not _check_file(connection, path):
                 raise StateError(path, "nothing was written to it yet")
-            for table, column in _find_lacking(connection):
+            lacking = _find_lacking(connection)
+            for table, columns in groupby(lacking, key=itemgetter(0)):
+                empty = "".join(f", NULL AS {column}" for _, column in columns)
                 connection.execute(
-                    f"CREATE TEMP VIEW {table} AS SELECT *, NULL AS {column} FROM main.{table}"
+                    f"CREATE TEMP VIEW {table} AS SELECT *{empty} FROM main.{table}"
                 )
             connection.execute("PRAGMA query_only = ON")
             yield connection

@@ -16,7 +16,8 @@ none is dead for a shorter time.
 
 A host that fails several times in a row, by 429, 5xx or silence, is left alone for the rest of the
 walk. Its other pages stay due, and the next walk begins with them. A page that is forbidden (401,
-403) speaks for itself only: a members' area says nothing of the pages beside it.
+403) speaks for itself only: a members' area says nothing of the pages beside it. A page that
+redirects is a response like any other, and lives. Its target is noted, and not requested.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         Sequence,
     )
 
+    from sitemapreader._types.errors import Redirect
     from sitemapreader._walk.context import UrlAllowance, WalkContext
     from sitemapreader.changes.database import Connection
     from sitemapreader.changes.state_writer import StateWriter
@@ -60,7 +62,9 @@ _NUMBERS = re.compile(r"[0-9]+")
 
 _AT_ONCE = 50
 """Number of pages that are requested between two checks of the controls."""
+_REDIRECT_CODES = frozenset({IssueCode.TOO_MANY_REDIRECTS, IssueCode.REDIRECT_LOOP})
 _REDIRECTED = 302
+"""Status of a page whose fetcher says that it redirects, and not how."""
 _FORBIDDEN_STATUSES = frozenset({401, 403})
 _HOST_DOWN = str(IssueCode.HOST_DOWN)
 """Answer of a page that is not requested, because its host has failed too often."""
@@ -110,6 +114,8 @@ class PageChecker:
         that lives is one that will be dead at infinity."""
         self._asked_controls: set[str] = set()
         """Listed pages with a response that is not saved yet."""
+        self._redirects: dict[str, Redirect] = {}
+        """Page -> its redirect."""
         self._failures: Counter[str] = Counter()
         """Host -> number of requests in a row that have failed because of it."""
         self._least = writer.run.confirm_after / 1e9
@@ -186,12 +192,14 @@ class PageChecker:
         now = self._writer.now
         # a page that is gone is told by the status that proved it
         is_kept = page.is_gone and answer not in ABSENT_STATUSES and not _lives(answer)
+        redirect = self._redirects.pop(page.loc, None)
         return {
             "site": self._writer.run.site,
             "key": page.key,
             "is_kept": is_kept,
             "status": answer if isinstance(answer, int) else None,
             "no_status": answer if isinstance(answer, str) and not is_kept else None,
+            "redirects_to": redirect.target if redirect and _lives(answer) else None,
             "now": now,
             "tries": page.tries + 1,
             "dead_at": page.dead_at,
@@ -304,14 +312,20 @@ class PageChecker:
                     self._failures.pop(_host_of_page(url), None)
                     return response.status
         except FetchError as error:
+            for redirect in error.redirects[:1]:
+                self._failures.pop(_host_of_page(url), None)
+                self._redirects[url] = redirect
+                return redirect.status
             self._note_failure(url, error)
-            if error.code is IssueCode.TOO_MANY_REDIRECTS or error.redirects:
+            if error.code in _REDIRECT_CODES:
                 return _REDIRECTED
             return error.http_status or str(error.code)
 
     def _note_failure(self, url: str, error: FetchError) -> None:
         """Count a failure of the host; any other answer shows that it works."""
-        is_of_page = error.http_status in _FORBIDDEN_STATUSES
+        is_of_page = (
+            error.http_status in _FORBIDDEN_STATUSES or error.code in _REDIRECT_CODES
+        )
         if is_of_page or classify_failure(error) is None:
             self._failures.pop(_host_of_page(url), None)
         else:
@@ -324,7 +338,8 @@ class PageChecker:
 
 _UPDATE_PAGE = (
     "UPDATE page SET status = iif(:is_kept, status, :status), no_status = :no_status,"
-    " asked_at = :now, tries = :tries, dead_at = :dead_at, is_gone = :is_gone, due = :due"
+    " redirects_to = :redirects_to, asked_at = :now, tries = :tries, dead_at = :dead_at,"
+    " is_gone = :is_gone, due = :due"
     " WHERE site = :site AND key = :key"
 )
 

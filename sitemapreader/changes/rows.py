@@ -123,13 +123,23 @@ def make_unlisted(
     asked_at: float | None,
     status: int | None,
     no_status: str | None,
+    redirects_to: str | None,
     *,
     waits_for: str | None = None,
 ) -> UnlistedUrl:
     """Return a value for a row of `page`."""
     asked = None if asked_at is None else as_moment(asked_at)
     return UnlistedUrl(
-        loc, as_moment(since), document, why, site, asked, status, waits_for, no_status
+        loc,
+        as_moment(since),
+        document,
+        why,
+        site,
+        asked,
+        status,
+        waits_for,
+        no_status,
+        redirects_to,
     )
 
 
@@ -149,7 +159,7 @@ _GONE = "loc, document, status, asked_at, since, name"
 REMOVALS: dict[RemovalKind, tuple[Callable[..., UnlistedUrl | GonePage], str, str]] = {
     "unlisted": (
         make_unlisted,
-        "loc, since, document, why, name, asked_at, status, no_status",
+        "loc, since, document, why, name, asked_at, status, no_status, redirects_to",
         "is_unlisted",
     ),
     "gone": (make_gone, _GONE, "is_gone"),

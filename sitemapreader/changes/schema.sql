@@ -137,6 +137,7 @@ CREATE TABLE page (
     is_unlisted INTEGER NOT NULL DEFAULT 0,         -- 0 while it waits
     status INTEGER,             -- what the page answered last; NULL before, and for no answer
     no_status TEXT,             -- why `asked_at` is set without an answer: see UnlistedUrl
+    redirects_to TEXT,          -- the target of its redirect, if it answered by one
     asked_at REAL,
     dead_at REAL,               -- since when it has answered 404 or 410
     due REAL,                   -- when to ask it again; NULL for never

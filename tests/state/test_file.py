@@ -199,6 +199,7 @@ async def test_a_file_of_this_version_gets_the_columns_that_it_lacks(db: Path) -
     with closing(sqlite3.connect(db)) as connection:
         connection.execute("ALTER TABLE control DROP COLUMN asked_at")
         connection.execute("ALTER TABLE page DROP COLUMN no_status")
+        connection.execute("ALTER TABLE page DROP COLUMN redirects_to")
     state = State(db)
     assert (state.sites()[0].urls, [*state.waiting()]) == (1_000, [])
     walked = await come(db)

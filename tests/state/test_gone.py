@@ -17,7 +17,7 @@ from sitemapreader.changes import DocumentState, SiteState, State
 from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
 from tests.support.clock import DAY, SetClock
 from tests.support.grouping import grouped
-from tests.support.serving import serve_site
+from tests.support.serving import Page, answer, serve_site
 from tests.support.walking import (
     ROBOTS,
     SITE,
@@ -424,7 +424,7 @@ async def test_every_field_of_what_a_state_tells(
         ),
     ]
     assert [attrs.astuple(each) for each in state.unlisted()] == [
-        (f"{SITE}c", now, ONE, "missing", SITE, now, 404, None, None)
+        (f"{SITE}c", now, ONE, "missing", SITE, now, 404, None, None, None)
     ]
     assert [attrs.astuple(each) for each in state.gone()] == [
         (f"{SITE}c", ONE, 404, now, now, SITE)
@@ -477,3 +477,60 @@ async def test_a_host_that_fails_is_left_alone_until_the_next_walk(
     pages.update({url: status(404, url) for url in THREADS[:10]})
     _, gone = await ask_pages()
     assert {*gone} == {*THREADS[:10]}
+
+
+GUIDES = [f"/guide/{number}" for number in range(12)]
+
+
+@pytest.mark.parametrize("status_sent", [301, 302, 303, 307, 308])
+async def test_a_page_that_redirects_is_a_response_and_names_its_target(
+    db: Path, status_sent: int
+) -> None:
+    """Twelve in a row hide no dead page behind them; their targets are not requested."""
+    async with serve_site() as site:
+        await walk_site(db, site.base, site.pages, [*GUIDES, "/guide/dead", "/guide/x"])
+        site.pages |= {
+            path: answer(status_sent, Location=f"/new{path}") for path in GUIDES
+        }
+        gone = await walk_site(db, site.base, site.pages, ["/guide/x"])
+        assert gone == [f"{site.base}/guide/dead"]
+        assert {row.loc: row.redirects_to for row in State(db).unlisted()} == {
+            f"{site.base}{path}": f"{site.base}/new{path}" for path in GUIDES
+        } | {f"{site.base}/guide/dead": None}
+        assert {row.http_status for row in State(db).unlisted()} == {status_sent, 404}
+        assert [site.times[GUIDES[0]], site.times[f"/new{GUIDES[0]}"]] == [1, 0]
+
+
+async def test_a_listed_page_that_redirects_is_a_living_neighbour(db: Path) -> None:
+    """So a page beside it with 404 is gone, also beside seven of them."""
+    async with serve_site() as site:
+        listed = GUIDES[:7]
+        await walk_site(db, site.base, site.pages, [*listed, "/guide/dead"])
+        site.pages |= dict.fromkeys(listed, "/elsewhere")
+        gone = await walk_site(db, site.base, site.pages, listed)
+        assert gone == [f"{site.base}/guide/dead"]
+
+
+@pytest.mark.parametrize("target", ["", "mailto:a@example.org", "http://[", "/guide/0"])
+async def test_a_redirect_to_no_other_page_is_a_response_too(
+    db: Path, target: str
+) -> None:
+    """No web address, none at all, or the page itself: dead pages behind it are found."""
+    async with serve_site() as site:
+        await walk_site(db, site.base, site.pages, [*GUIDES, "/guide/dead", "/guide/x"])
+        site.pages |= dict.fromkeys(GUIDES, answer(301, Location=target))
+        gone = await walk_site(db, site.base, site.pages, ["/guide/x"])
+        assert gone == [f"{site.base}/guide/dead"]
+
+
+async def walk_site(
+    db: Path, base: str, pages: dict[str, Page], listed: list[str]
+) -> list[str]:
+    """Walk over a sitemap of some paths; return the pages that are gone."""
+    pages |= {"/sitemap.xml": urlset(*(base + path for path in listed))}
+    pages |= {"/guide/x": "<p>x"}
+    state = Changes(at_once(db))
+    async with walk(base, state=state) as entries:
+        async for _ in entries:
+            pass
+        return [page.loc async for page in entries.gone()]
