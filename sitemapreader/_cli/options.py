@@ -332,8 +332,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "write the result to FILE (default, or -: standard output)", **_WRITTEN),
         Option("-o --output", "audit",
                "write the report to FILE, in the format of its suffix: .html .json .sarif .md "
-               ".xml (JUnit) .txt; or a row for each visited page: .csv .jsonl .parquet (may be "
-               "repeated)",
+               ".xml (JUnit) .txt .xlsx (all hits, and visited pages); or a row for each visited "
+               "page: .csv .jsonl .parquet (may be repeated)",
                action="append", **_WRITTEN),
         Option("-o --output", "compare",
                "write the comparison to FILE, in the format of its suffix: .txt .md .json",

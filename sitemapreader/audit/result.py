@@ -20,12 +20,16 @@ from sitemapreader.audit.models import (
     move_urls,
     read_json,
 )
-from sitemapreader.audit.report import find_audit_format, find_hits_suffix
+from sitemapreader.audit.report import (
+    find_audit_format,
+    find_hits_suffix,
+    is_workbook,
+)
 from sitemapreader.audit.values import AuditReport, Facts, Finding, Hit, Rule
 from sitemapreader.output import Column, open_output, write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import duckdb
 
@@ -78,6 +82,11 @@ _NEW_COLUMN = Column(
     "new", str, always=True, is_repetitive=True, get=itemgetter(len(HIT_COLUMNS))
 )
 """Column of a file of hits beside a baseline: "new", or nothing."""
+_FINDING_COLUMNS = tuple(
+    Column(name, str, always=True, is_repetitive=True, get=itemgetter(place))
+    for place, name in ((-2, "severity"), (-1, "title"))
+)
+"""Columns of a workbook before the ones of a hit; in a row, their values come last."""
 _RESULT_QUERIES = read_queries("runner")
 _QUERIES_OF_PAGES = read_queries("pages")
 
@@ -325,12 +334,17 @@ class Audit:
     ) -> None:
         """Write the audit into a file, which appears when it is complete.
 
-        The format is that of its suffix, if none is given; the others are those of `format`.
+        The format is that of its suffix, if none is given; the others are those of `format`. A
+        workbook, `report.xlsx`, has a sheet of all hits, and one of the visited pages; it needs the
+        extra `xlsx`.
 
         Raises:
             ValueError: the suffix names no format.
             OSError: the file cannot be written.
         """
+        if format is None and is_workbook(path):
+            self._write_workbook(path)
+            return
         name = format or find_audit_format(str(path))
         text = self.format(name, fail_on, title=title)
         # The name of an audited folder may not be UTF-8.
@@ -349,19 +363,55 @@ class Audit:
         """
         find_hits_suffix(path)
         number = 0
-        columns = HIT_COLUMNS
-        if self.facts.baseline is not None:
-            columns += (_NEW_COLUMN,)
         with (
             self._database.map_disk_errors(),
-            open_output(path, columns=columns) as output,
+            open_output(path, columns=self._add_new(HIT_COLUMNS)) as output,
         ):
             for finding in self.findings:
-                hits = self._database.connection.execute(self._query_hits(finding.rule))
-                while batch := hits.fetchmany(_RESULTS_AT_ONCE):
+                for batch in self._list_rows(self._query_hits(finding.rule)):
                     output.write_records(batch)
                     number += len(batch)
         return number
+
+    def _write_workbook(self, path: str | os.PathLike[str]) -> None:
+        """Write a workbook: a sheet of all hits, and one of the visited pages."""
+        from sitemapreader.output.sink import Output  # noqa: PLC0415 (as `open_output` does)
+        from sitemapreader.output.workbook import WorkbookEncoder  # noqa: PLC0415
+
+        name = os.fspath(path)
+        columns = self._add_new(HIT_COLUMNS)
+        encoder = WorkbookEncoder(name, (*_FINDING_COLUMNS, *columns), "findings")
+        with self._database.map_disk_errors(), Output(name, encoder, None) as output:
+            for finding in self.findings:
+                about = (finding.severity, finding.rule.title)
+                for batch in self._list_rows(self._query_hits(finding.rule)):
+                    output.write_records([(*row, *about) for row in batch])
+            if self._has_pages:
+                encoder.begin_sheet("pages", PAGE_COLUMNS)
+                for batch in self._list_rows(self._query_pages()):
+                    output.write_records(batch)
+
+    @property
+    def _has_pages(self) -> bool:
+        return self.facts.pages is not None or self.facts.old_pages is not None
+
+    def _add_new(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+        """Return the columns of hits, with one for new ones beside a baseline."""
+        if self.facts.baseline is None:
+            return columns
+        return (*columns, _NEW_COLUMN)
+
+    def _list_rows(self, query: str) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows of a query, some at a time."""
+        rows = self._database.connection.execute(query)
+        while batch := rows.fetchmany(_RESULTS_AT_ONCE):
+            yield batch
+
+    def _query_pages(self) -> str:
+        """Return the query of the visited pages, each with the rules that hit it."""
+        codes = [finding.rule.code for finding in self.findings]
+        self._database.show_rules(*codes)
+        return _QUERIES_OF_PAGES["rows"].format(_query_codes(codes))
 
     def write_pages(self, path: str | os.PathLike[str]) -> int:
         """Write a row for each page that was to be visited, and return how many there are.
@@ -377,22 +427,16 @@ class Audit:
             OSError: the file cannot be written.
         """
         find_hits_suffix(path)
-        if self.facts.pages is None and self.facts.old_pages is None:
+        if not self._has_pages:
             raise AuditInputError(
                 f"there is no page for {os.fspath(path)}: visit pages with `pages` or `was`"
             )
-        database = self._database
         number = 0
         with (
-            database.map_disk_errors(),
+            self._database.map_disk_errors(),
             open_output(path, columns=PAGE_COLUMNS) as output,
         ):
-            codes = [finding.rule.code for finding in self.findings]
-            database.show_rules(*codes)
-            hits = database.connection.execute(
-                _QUERIES_OF_PAGES["rows"].format(_query_codes(codes))
-            )
-            while batch := hits.fetchmany(_RESULTS_AT_ONCE):
+            for batch in self._list_rows(self._query_pages()):
                 output.write_records(batch)
                 number += len(batch)
         return number

@@ -44,7 +44,9 @@ class WorkbookEncoder(Encoder):
     Raises ModuleNotFoundError: XlsxWriter is not installed.
     """
 
-    def __init__(self, _path: str, columns: Sequence[Column]) -> None:
+    def __init__(
+        self, _path: str, columns: Sequence[Column], sheet: str = "urls"
+    ) -> None:
         with name_extra("xlsx needs", "xlsx"):
             from xlsxwriter import Workbook  # noqa: PLC0415 (an extra)
         self._folder = TemporaryDirectory(prefix="sitemapreader-")
@@ -55,11 +57,19 @@ class WorkbookEncoder(Encoder):
         self._bold = self._book.add_format({"bold": True})
         self._day = self._book.add_format({"num_format": "yyyy-mm-dd"})
         self._moment = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
-        self._columns = columns
-        self._begin_sheet("urls")
+        self.begin_sheet(sheet, columns)
 
-    def _begin_sheet(self, name: str) -> None:
-        self._sheet = self._book.add_worksheet(name)
+    def begin_sheet(self, name: str, columns: Sequence[Column]) -> None:
+        """Begin a sheet, into which the next records are written."""
+        self._columns = columns
+        self._name = name
+        self._sheets_of_name = 0
+        self._add_sheet()
+
+    def _add_sheet(self) -> None:
+        self._sheets_of_name += 1
+        number = f" {self._sheets_of_name}" if self._sheets_of_name > 1 else ""
+        self._sheet = self._book.add_worksheet(self._name + number)
         self._row = 1
         self._sheet.freeze_panes(1, 0)
         for index, column in enumerate(self._columns):
@@ -74,7 +84,7 @@ class WorkbookEncoder(Encoder):
         cells_by_column = [_list_cells(column, rows) for column in self._columns]
         for cells in zip(*cells_by_column, strict=True):
             if self._row == MAX_ROWS:
-                self._begin_sheet(f"urls {len(self._book.worksheets()) + 1}")
+                self._add_sheet()
             for index, cell in enumerate(cells):
                 if isinstance(cell, str):
                     self._sheet.write_string(self._row, index, cell)

@@ -175,6 +175,38 @@ def test_a_swap_of_pages_is_found(pages: int | None, tmp_path: Path) -> None:
     assert (found.trend, found.new) == (Trend.BETTER, [])
 
 
+def test_a_workbook_has_all_hits_and_the_pages(tmp_path: Path) -> None:
+    """A sheet has each hit with its finding, new ones marked, and another sheet the pages."""
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("xlsxwriter")
+    site = build_site(tmp_path / "site", lost=GONE[1:], listed=GONE + FINE)
+    base = tmp_path / "known.json"
+    with judge(site) as result:
+        result.write_baseline(base)
+    build_site(site, lost=GONE, listed=GONE + FINE)
+    words = ("audit", str(site), "--base-url", BASE, "--select", "page-missing")
+    book = tmp_path / "report.xlsx"
+    ran = run(*words, "--baseline", str(base), "-o", str(book))
+    assert ran.returncode == 5
+    sheets = {
+        sheet.title: [*sheet.iter_rows(values_only=True)]
+        for sheet in openpyxl.load_workbook(book)
+    }
+    head, *rows = sheets["findings"]
+    assert head == ("severity", "title", "code", "url", "detail", "document", "new")
+    assert {(row[0], row[2]) for row in rows} == {("error", "page-missing")}
+    assert {row[3]: row[6] for row in rows} == {
+        BASE + name: "new" if name == GONE[0] else None for name in GONE
+    }
+    head, *rows = sheets["pages"]
+    assert head[:2] == ("url", "status")
+    assert {row[0] for row in rows} == {BASE + name for name in GONE + FINE}
+    (tmp_path / "s.xml").write_text(list_pages(BASE, "a#x"))
+    with audit_sync(tmp_path / "s.xml", select=["url-fragment"]) as result:
+        result.write(book)
+    assert openpyxl.load_workbook(book).sheetnames == ["findings"]
+
+
 def write_links(site: Path, *dead: str) -> None:
     """Write a page that links to versions which do not exist."""
     links = "".join(

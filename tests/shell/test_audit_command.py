@@ -212,7 +212,7 @@ def test_the_suffixes_of_tables_are_named_among_the_formats(folder: Path) -> Non
     """A table of pages is an output as well."""
     done = run("audit", str(folder), "-o", "report.pdf")
     assert done.returncode == 2
-    assert ".md, .xml, .parquet, .csv, .jsonl" in done.stderr
+    assert ".md, .xml, .xlsx, .parquet, .csv, .jsonl" in done.stderr
 
 
 def test_an_empty_folder_is_a_build_that_did_not_run(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from argparse import ArgumentTypeError
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,7 @@ from sitemapreader._many.sources import (
     open_pieces,
 )
 from sitemapreader._types.counts import count_units
+from sitemapreader._types.errors import name_extra
 from sitemapreader._types.issues import Severity
 from sitemapreader._types.urls import path_of
 from sitemapreader.audit.compare import compare_audits, format_differences
@@ -56,6 +58,7 @@ from sitemapreader.audit.report import (
     find_hits_suffix,
     is_grave,
     is_page_file,
+    is_workbook,
 )
 from sitemapreader.audit.report.outcome import find_outcome
 from sitemapreader.audit.rules import (
@@ -129,7 +132,14 @@ def _speak(rule: Rule) -> Rule:
 
 
 def _find_format(path: str) -> str:
-    """Return the format of a report by its name; raise UsageError."""
+    """Return the format of a report by its name; raise UsageError.
+
+    Raises ModuleNotFoundError for a workbook without the extra: not after the audit.
+    """
+    if is_workbook(path):
+        with name_extra("xlsx needs", "xlsx"):
+            import_module("xlsxwriter")
+        return "xlsx"
     try:
         return find_audit_format(path)
     except AuditInputError as error:

@@ -33,6 +33,7 @@ REPORT_SUFFIXES |= {".md": "markdown", ".xml": "junit"}
 """Suffix of a file -> the format that it names."""
 HITS_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
 """Suffixes of a file of all hits; all but the first also with .gz behind them."""
+_WORKBOOK_SUFFIX = ".xlsx"
 GRADES = {"error": "error", "warning": "warning", "info": "note"}
 """Severity, the gravest first -> what a finding of it is called, in SARIF too."""
 MAX_TEXT = 500
@@ -45,12 +46,17 @@ def find_audit_format(path: str, formats: Sequence[str] = REPORT_FORMATS) -> str
     if name not in formats:
         known = [each for each, name in REPORT_SUFFIXES.items() if name in formats]
         if formats is REPORT_FORMATS:  # tables have files, and no format of a report
-            known += HITS_SUFFIXES
+            known += [_WORKBOOK_SUFFIX, *HITS_SUFFIXES]
         raise AuditInputError(
             f"the name {path!r} does not end with a known format: "
             f"end it with {', '.join(known)}"
         )
     return name
+
+
+def is_workbook(path: str | os.PathLike[str]) -> bool:
+    """Return whether the suffix of a report names a workbook."""
+    return os.fspath(path).lower().endswith(_WORKBOOK_SUFFIX)
 
 
 def is_page_file(path: str) -> bool:
