@@ -26,6 +26,7 @@ class SitePlaces:
 
     async def take(self, domain: str, site: str | SiteTask) -> bool:
         """Take a place for a site; if its domain has one, let it wait there, and return False."""
+        # only as it was named, because a hundred thousand may wait
         if domain in self._waiting_sites:
             self._waiting_sites[domain].append(site)
             await self._room_to_wait.acquire()

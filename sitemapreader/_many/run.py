@@ -346,17 +346,19 @@ class SiteRun(TaskStream[SiteBatch]):
         ):
             try:
                 async with asyncio.timeout_at(self._limits.end) as timeout:
-                    async for source in listed:
-                        domain = await find_domain(check_task(source))
+                    async for source, task in listed:
+                        domain = await find_domain(task)
                         if await self._places.take(domain, source):
-                            work = contain(self._walk_domain, domain, source)
+                            work = contain(self._walk_domain, domain, task)
                             tasks.create_task(work)
             except TimeoutError:
                 if not timeout.expired():
                     raise
                 self.is_cut = True
 
-    async def _list_sites(self, sources: Sites) -> AsyncGenerator[str | SiteTask, None]:
+    async def _list_sites(
+        self, sources: Sites
+    ) -> AsyncGenerator[tuple[str | SiteTask, CheckedTask], None]:
         """Yield each site once, as it was named; record an outcome for other texts than URLs."""
         seen = SeenKeys()
         number = 0
@@ -373,8 +375,7 @@ class SiteRun(TaskStream[SiteBatch]):
                 number = 0
             if seen.add(task.key):
                 number += 1
-                # only the name, because a hundred thousand may wait for their domain
-                yield source
+                yield source, task
             else:
                 self.repeated += 1
 
@@ -383,19 +384,18 @@ class SiteRun(TaskStream[SiteBatch]):
         urls = self._config.max_urls
         return isinstance(urls, UrlAllowance) and not urls.left
 
-    async def _walk_domain(self, domain: str, first: str | SiteTask) -> None:
+    async def _walk_domain(self, domain: str, task: CheckedTask) -> None:
         """Walk over a site that has a place, then over the waiting ones of its domain."""
-        source: str | SiteTask | None = first
-        while source is not None:
-            await self._walk_site(source)
-            if self._has_enough():
-                self._places.leave(domain)
-                return
+        await self._walk_site(task)
+        while not self._has_enough():
             source = await self._places.take_next(domain)
+            if source is None:
+                return
+            await self._walk_site(check_task(source))
+        self._places.leave(domain)
 
-    async def _walk_site(self, source: str | SiteTask) -> None:
+    async def _walk_site(self, task: CheckedTask) -> None:
         """Walk over a site, and record its outcome in any case; then free its place."""
-        task = check_task(source)
         site_walk = SiteWalk(task.name, task.url)
         if isinstance(task.fetcher, FileFetcher):
             site_walk.file = task.fetcher

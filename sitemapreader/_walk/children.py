@@ -70,7 +70,7 @@ class Children:
                 self._skip(entry, IssueCode.BUDGET_CHILDREN)
             elif not self._is_held:
                 await self._add(entry)
-            elif self._frontier.space.reserve(entry.loc):
+            elif self._frontier.space.reserve(entry.loc, url_key(entry.loc)):
                 self._held.append(entry)
             else:
                 self._skip(entry, IssueCode.BUDGET_MEMORY)
@@ -88,7 +88,7 @@ class Children:
             digests.add(digest)
         for entry in self._take_held():
             await self._context.loop_share.yield_if_due()
-            self._frontier.space.free(entry.loc)
+            self._frontier.space.free(entry.loc, url_key(entry.loc))
             if is_duplicate:
                 self._frontier.skip_unqueued(entry, IssueCode.DUPLICATE_DOCUMENT)
             else:
@@ -132,7 +132,7 @@ class Children:
                 self._context.report.end_document(
                     again, Status.SKIPPED, IssueCode.CYCLE
                 )
-        elif frontier.find(entry.loc) is not None:
+        elif frontier.find(key) is not None:
             return  # another index lists the same document
         elif sitemap.depth >= self._context.limits.depth:
             self._skip(entry, IssueCode.BUDGET_DEPTH)
@@ -141,10 +141,10 @@ class Children:
             await self.report(IssueCode.FEED_HAS_MORE, entry.loc)
         elif reason := self._find_skip_reason(entry):
             frontier.skip_unqueued(entry, reason)
-        elif frontier.idle and url_key(entry.loc) in frontier.idle:
+        elif frontier.idle and key in frontier.idle:
             frontier.skip_unqueued(entry, NOT_DUE)
         else:
-            frontier.add_child(entry, sitemap)
+            frontier.add_child(entry, key, sitemap)
 
     def _find_skip_reason(self, child: SitemapEntry) -> str:
         """Return why a child is not wanted, or ""."""

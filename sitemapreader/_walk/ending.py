@@ -94,7 +94,7 @@ class WalkEnding:
         return (
             not self._frontier.skipped.unnamed.total()
             and not self._is_search_cut()
-            and not any(report.counts[code] for code in _HIDES_SITEMAPS - is_told)
+            and not any(map(report.counts.get, _HIDES_SITEMAPS - is_told))
             and not any(map(_hides_sitemaps, report.documents))
         )
 

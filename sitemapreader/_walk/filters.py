@@ -159,6 +159,8 @@ def _find_outside(locs: list[str], scope: tuple[str, ...]) -> list[str]:
     # nothing climbs out of an origin, and most sitemaps lie at its root
     if any(prefix.count("/") > 3 for prefix in scope) and may_climb("".join(locs)):
         outside = [loc for loc in locs if may_climb(loc) or not loc.startswith(scope)]
+    if not outside:
+        return []
     begins = [loc[: loc.find("/", 8) + 1] for loc in outside]
     foreign = {begin for begin in set(begins) if _is_foreign(begin, scope)}
     near = {

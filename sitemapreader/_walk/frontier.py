@@ -24,23 +24,21 @@ class UrlSpace:
     def __init__(self, capacity: int) -> None:
         self._bytes_left = capacity
 
-    def reserve(self, url: str) -> bool:
-        """Reserve memory for a URL; return whether there is enough."""
-        size = _size_of(url)
+    def reserve(self, url: str, key: str) -> bool:
+        """Reserve memory for a URL and its key; return whether there is enough."""
+        size = _size_of(url, key)
         if size > self._bytes_left:
             return False
         self._bytes_left -= size
         return True
 
-    def free(self, url: str) -> None:
-        """Give back the memory of a URL."""
-        self._bytes_left += _size_of(url)
+    def free(self, url: str, key: str) -> None:
+        """Give back the memory of a URL and its key."""
+        self._bytes_left += _size_of(url, key)
 
 
-def _size_of(url: str) -> int:
-    """Return the bytes of a URL as listed and of its key."""
+def _size_of(url: str, key: str) -> int:
     # Python takes four bytes for each character of a text with an emoji, so `len` is too little.
-    key = url_key(url)
     return sys.getsizeof(url) + (0 if key is url else sys.getsizeof(key))
 
 
@@ -69,7 +67,7 @@ class SkippedSitemaps:
         """Remember a sitemap, unless it is known."""
         if key in self.named:
             return
-        if len(self.named) < self._capacity and self._space.reserve(entry.loc):
+        if len(self.named) < self._capacity and self._space.reserve(entry.loc, key):
             self.named[key] = entry, sys.intern(str(reason))
         else:
             self.unnamed[reason] += 1
@@ -102,9 +100,9 @@ class Frontier:
         self._sitemaps: dict[str, Sitemap] = {}
         """Key of a URL, also after redirects -> the sitemap that is read there."""
 
-    def find(self, url: str) -> Sitemap | None:
-        """Return the sitemap that is, will be or was read at a URL, in any spelling."""
-        return self._sitemaps.get(url_key(url))
+    def find(self, key: str) -> Sitemap | None:
+        """Return the sitemap that is, will be or was read at the URL with this key."""
+        return self._sitemaps.get(key)
 
     def add_root(self, entry: SitemapEntry) -> None:
         """Add a sitemap that no index lists, unless it is known."""
@@ -116,9 +114,9 @@ class Frontier:
         key = url_key(entry.loc)
         self._add(Sitemap(entry, key, None, named_by, scope, aliases))
 
-    def add_child(self, entry: SitemapEntry, parent: Sitemap) -> None:
-        """Add a sitemap of an index, unless it is known."""
-        self._add(Sitemap(entry, url_key(entry.loc), parent, scope=parent.scope))
+    def add_child(self, entry: SitemapEntry, key: str, parent: Sitemap) -> None:
+        """Add a sitemap of an index, by the key of its URL, unless it is known."""
+        self._add(Sitemap(entry, key, parent, scope=parent.scope))
 
     def _add(self, sitemap: Sitemap) -> None:
         """Put a sitemap in the queue unless it is known, or skip it if there is no room."""
@@ -129,7 +127,7 @@ class Frontier:
         if not self.queue.has_room(self._capacity):
             self.skip_unqueued(sitemap.entry, IssueCode.BUDGET_DOCUMENTS)
             return
-        if key not in self.skipped.named and not self.space.reserve(url):
+        if key not in self.skipped.named and not self.space.reserve(url, key):
             self.skipped.unnamed[IssueCode.BUDGET_MEMORY] += 1
             return
         self._sitemaps[key] = sitemap
@@ -141,7 +139,7 @@ class Frontier:
 
         One that only waits to be read there becomes a duplicate of this one.
         """
-        key = url_key(url)
+        key = sitemap.key if url == sitemap.entry.loc else url_key(url)
         known = self._sitemaps.get(key)
         if known is not None and known is not sitemap:
             is_duplicate = known.duplicate_of is not None
@@ -169,7 +167,7 @@ class Frontier:
         del self._sitemaps[sitemap.key]
         if sitemap.document is not None:
             self.skipped.asked[sitemap.key] = sitemap.document
-        self.space.free(sitemap.entry.loc)
+        self.space.free(sitemap.entry.loc, sitemap.key)
         self.skip_unqueued(sitemap.entry, reason)
         sitemap.resolve(is_sitemap=False)
 

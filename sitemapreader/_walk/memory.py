@@ -17,7 +17,13 @@ from sitemapreader._walk.context import ResponseCache
 from sitemapreader._walk.download import KnownVersion
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
+    from collections.abc import (
+        AsyncGenerator,
+        Callable,
+        Collection,
+        Iterable,
+        Mapping,
+    )
     from datetime import datetime
     from pathlib import Path
 
@@ -354,7 +360,7 @@ class WalkMemory(ChangeStore, ResponseCache, Protocol):
         """Let any later walk resume this one, which a limit of URLs has stopped."""
         ...
 
-    async def finish(self, end: WalkEnd) -> Findings | None:
+    async def finish(self, describe: Callable[[], WalkEnd]) -> Findings | None:
         """End the walk when the consumer has all; return the missing URLs, with `changes`."""
         ...
 
@@ -444,9 +450,9 @@ class NoMemory:
     async def stop(self) -> None:
         """Record nothing."""
 
-    async def finish(self, end: WalkEnd) -> Findings | None:
+    async def finish(self, describe: Callable[[], WalkEnd]) -> Findings | None:
         """Return `None`: nothing is known to be missing."""
-        del end
+        del describe
         return None
 
     async def find_removals(self, kind: RemovalKind) -> Removals:

@@ -419,10 +419,11 @@ class SiteTally:
 
     def note_listed(self, rows: Rows) -> None:
         """Record where URLs are listed: the URLs of a copy are all on the original."""
+        locs = get_column(rows, "loc")
+        if self.home and locs and self.home == host_of(locs[0]).removeprefix("www."):
+            self.home = ""  # nearly always
         if self.home:
-            begins = {
-                "/".join(loc.split("/", 3)[:3]) for loc in get_column(rows, "loc")
-            }
+            begins = {"/".join(loc.split("/", 3)[:3]) for loc in locs}
             self.hosts |= {
                 host.removeprefix("www."): host for host in map(host_of, begins)
             }

@@ -14,7 +14,7 @@ from sitemapreader._event_loop import contain
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode, make_issue
 from sitemapreader._types.models import Via
-from sitemapreader._types.urls import is_robots_url
+from sitemapreader._types.urls import is_robots_url, url_key
 from sitemapreader._walk.ending import WalkEnding
 from sitemapreader._walk.search import ProbeResult, SiteSearch, judge_failures
 from sitemapreader._walk.visit import Visit
@@ -105,7 +105,7 @@ class WalkRunner:
             # the next one is requested if this one is no sitemap
             if not self._config.reads:
                 self.frontier.add_root(entry)
-            sitemap = self.frontier.find(entry.loc)
+            sitemap = self.frontier.find(url_key(entry.loc))
             if sitemap is not None and await sitemap.wait_until_known():
                 return ProbeResult.FOUND
             failures.append(sitemap.document if sitemap is not None else None)

@@ -186,7 +186,7 @@ class Visit:
         is_duplicate = self._walk.frontier.register_redirect(sitemap, url)
         listing = self._walk.rules.find_listing(sitemap.referrers, sitemap.entry.loc)
         sitemap.scope += listing
-        folders = folder_of(sitemap.entry.loc), folder_of(url)
+        folders = map(folder_of, dict.fromkeys((sitemap.entry.loc, url)))
         self._delivery.entries.scope = (*sitemap.scope, *folders)
         if is_file_url(url):  # nobody knows where it was
             self._delivery.entries.scope = ("",)

