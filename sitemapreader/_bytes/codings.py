@@ -272,8 +272,9 @@ class Decompressor:
             self._first = data
             if len(data) < _PROOF_BYTES and not final:
                 return ()
-            data = self._strip_leading(data)
-            self._open_layer(data)
+            if self._codings or GZIP_MAGIC in data[:_PROOF_BYTES]:
+                data = self._strip_leading(data)
+                self._open_layer(data)
             self._first = None
         if self.layer is not None:
             return self._remove(*self.layer, data, final=final)

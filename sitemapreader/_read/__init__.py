@@ -118,13 +118,20 @@ def _read_events(
     source: bytes | BinaryIO | Iterable[bytes],
     since: datetime | None,
 ) -> Iterator[Event]:
-    for chunk in _chunks(source):
-        for events in reader.feed_steps(chunk):
-            yield from _select(events, since)
+    if isinstance(source, bytes) and len(source) <= _CHUNK_BYTES:
+        steps = reader.close_steps(source)
+    else:
+        steps = _read_chunks(reader, _chunks(source))
+    for events in steps:
+        yield from _select(events, since)
+
+
+def _read_chunks(reader: SitemapReader, chunks: Iterable[bytes]) -> Iterator[Events]:
+    for chunk in chunks:
+        yield from reader.feed_steps(chunk)
         if reader.finished:
             break
-    for events in reader.close_steps():
-        yield from _select(events, since)
+    yield from reader.close_steps()
 
 
 def _select(events: Events, since: datetime | None) -> Iterable[Event]:

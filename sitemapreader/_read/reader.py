@@ -206,17 +206,21 @@ class SitemapReader:
         if len(data) > room and not self.finished:
             yield from self._end_data(IssueCode.TOO_LARGE, "raw_bytes")
 
-    def close_steps(self, *, cut: bool = False) -> Iterator[Events]:
-        """Do the work of `close` in steps.
+    def close_steps(self, data: bytes = b"", *, cut: bool = False) -> Iterator[Events]:
+        """Do the work of `close` in steps, perhaps after the last bytes.
 
         The one behind that with which a feed is `beyond_repair` waits seconds for feedparser,
         unless the caller has it read the feed meanwhile, and gives its answer to `salvage`.
         """
         if self._closed:
             return
-        self._closed = True
-        yield from self._end_data(IssueCode.TRUNCATED if cut else None)
         stats = self.stats
+        if len(data) > min(BLOCK_BYTES, self.limits.raw_bytes - stats.raw_bytes):
+            yield from self.feed_steps(data)
+            data = b""
+        stats.raw_bytes += len(data)
+        self._closed = True
+        yield from self._end_data(IssueCode.TRUNCATED if cut else None, data=data)
         if self.lists_sitemaps and stats.delivered:
             last: list[Event] = []
             stats.add_issue(last, IssueCode.SITEMAPS_AS_PAGES)
@@ -249,10 +253,12 @@ class SitemapReader:
 
     # -- the pipeline
 
-    def _end_data(self, cut: IssueCode | None, detail: str = "") -> Iterator[Events]:
-        """Read the held bytes, and end the document; `cut` is why nothing follows."""
+    def _end_data(
+        self, cut: IssueCode | None, detail: str = "", data: bytes = b""
+    ) -> Iterator[Events]:
+        """Read the last bytes, and end the document; `cut` is why nothing follows."""
         if not self.finished:
-            yield from self._read_pieces(b"", final=True)
+            yield from self._read_pieces(data, final=True)
         if not self.finished:
             yield from self._finish(cut, detail)
 
@@ -420,13 +426,14 @@ class SitemapReader:
 
     def _drain_notes(self) -> list[Event]:
         events: list[Event] = []
-        while self._notes:
-            self.stats.add_issue_once(events, self._notes.pop(0))
+        for code in self._notes:
+            self.stats.add_issue_once(events, code)
+        self._notes.clear()
         return events
 
     def _check_limit(self, given: Events) -> Events:
         """Cut the events at the limit of entries."""
-        if self.lists_sitemaps:
+        if self._lists_sitemaps and self.format is Format.URLSET:
             self._lists_sitemaps = all(map(_SITEMAP_URL.search, _iterate_locs(given)))
         stats = self.stats
         most = self.limits.entries

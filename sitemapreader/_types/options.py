@@ -474,6 +474,8 @@ _EXTRA_FORMATS = (Format.HTML,)
 
 def check_formats(names: ExtraFormats) -> frozenset[Format]:
     """Return extra formats by their names; raise TypeError or ValueError."""
+    if names == ():  # as nearly always
+        return frozenset()
     if isinstance(names, str):
         raise TypeError(
             f"extra_formats must be a set: write {{{names!r}}}, not {names!r}"

@@ -7,8 +7,9 @@ The pattern and the tree find the texts. A record that needs an Issue is odd, an
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import lru_cache
 from itertools import compress, count, repeat
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import attrs
 
@@ -66,6 +67,25 @@ def are_low(limits: Limits) -> bool:
     return any(getattr(limits, name) < least for name, least in _LEAST.items())
 
 
+class _ParsedTexts(NamedTuple):
+    """Different texts of a field, as written, and what they are."""
+
+    values: dict[str, Any]
+    texts: dict[str, str]
+    """The texts without blanks; the same dict, where the values are texts."""
+    unread: set[str]
+    """The texts that have no value."""
+
+
+@lru_cache(maxsize=32)
+def _parse_texts(parse: Callable[[str], Any], written: frozenset[str]) -> _ParsedTexts:
+    """Parse the different texts of a column, which are the same in many documents."""
+    texts = {raw: raw.strip() for raw in written if raw.strip()}
+    values = {raw: parse(text) for raw, text in texts.items()}
+    unread = {raw for raw, value in values.items() if value is None}
+    return _ParsedTexts(texts if values == texts else values, texts, unread)
+
+
 @attrs.define
 class RecordTexts:
     """The records of a batch by columns, which hold the texts of each field.
@@ -86,7 +106,7 @@ class RecordTexts:
     stats: ReadStats
     size: int
     fields: list[list[str]]
-    odd: set[int]
+    odd: set[int] = attrs.field(factory=set)
     runs: dict[str, list[str]] = attrs.field(factory=dict)
     extras: list[str] = attrs.field(factory=list)
     titles: list[str] = attrs.field(factory=list)
@@ -136,9 +156,10 @@ class RecordTexts:
 
     def blank_odd(self) -> None:
         """Remove the texts of odd records, which may be no XML."""
-        for column in self._columns:
-            for place in self.odd:
-                column[place] = ""
+        if self.odd:
+            for column in self._columns:
+                for place in self.odd:
+                    column[place] = ""
 
     def decode(self, outside: str) -> None:
         """Decode all fields; `outside` is the text of the records without its sections."""
@@ -245,9 +266,9 @@ class RecordTexts:
 
     def _parse_dates(self, column: list[str]) -> ValuesAndTexts:
         """Parse a column of dates."""
-        texts = list(map(str.strip, column))
-        if not any(texts):
+        if not any(column):
             return None, None
+        texts = list(map(str.strip, column))
         values = parse_column(texts)
         if all(values):
             return values, texts
@@ -266,17 +287,15 @@ class RecordTexts:
 
         The same text is one object, so that it takes no memory.
         """
-        texts = {raw: raw.strip() for raw in set(column) if raw.strip()}
-        values = {raw: parse(text) for raw, text in texts.items()}
-        if not values:
+        if not any(column):
             return None, None
-        parsed = list(map(values.get, column))
-        if values == texts:
-            return parsed, parsed
-        unread = {raw for raw, value in values.items() if value is None}
+        values, texts, unread = _parse_texts(parse, frozenset(column))
         if unread:
             marks = map(unread.__contains__, column)
             self.note(code, compress(count(), marks))
+        parsed = list(map(values.get, column))
+        if values is texts:
+            return parsed, parsed
         return parsed, list(map(texts.get, column))
 
     # -- stretches

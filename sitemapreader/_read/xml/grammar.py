@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _BLANK = "[ \t\r\n]"
 _GAP = f"{_BLANK}*+"
-_TEXT = f"[^<]*+(?>(?=</)|{SECTION}[^<]*+)"
+_TEXT = f"[^<]*+(?:(?=</)|{SECTION}[^<]*+)"
 _PREFIX_PATTERN = r"(?>(?:[^\W\d][\w.\xb7-]*+:)?)"
 _REST = "(?P<rest>(?s:.++))"  # not `[\s\S]`, which looks at every character
 BORDER = "<>"

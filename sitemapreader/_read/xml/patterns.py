@@ -9,8 +9,8 @@ need no Issue; their values are read from the text of their elements when one of
 
 from __future__ import annotations
 
-from functools import lru_cache, partial, reduce
-from itertools import compress, count, repeat
+from functools import lru_cache, partial
+from itertools import compress, repeat
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from xml.etree.ElementTree import Element
 
@@ -104,8 +104,8 @@ class PatternReader:
         record_texts, rest = _find_texts(stats, names, text[start:])
         if not record_texts.size:
             return iter(()), start
-        bases = filter(None, self._prolog.bases)
-        record_texts.base = reduce(find_base, bases, stats.sitemap)
+        for base in self._prolog.bases:
+            record_texts.base = find_base(record_texts.base, base)
         end = len(text) - len(rest)
         read = text[start:end]
         outside = cut_sections(read)
@@ -117,7 +117,8 @@ class PatternReader:
                 not are_sound(record, cut_sections(record)) for record in records
             )
         record_texts.blank_odd()
-        record_texts.decode(outside)
+        if "&" in read or "[" in read:  # a reference or a section
+            record_texts.decode(outside)
         entries = record_texts.make_entries(self._prolog.format)
         if record_texts.runs or record_texts.extras:
             entries = self._leave_unread(names, list(entries), record_texts)
@@ -199,10 +200,18 @@ class NamesAndPattern:
     """Meanings of names where records stand, and the pattern of these records."""
 
     pattern: re.Pattern[str]
-    prefix: str
-    """Prefix of the names of the document's own vocabulary."""
     keys: Mapping[str, str]
     """The prefixes whose elements are read in runs, and the keys of their namespaces."""
+    has_extras: bool
+    """True if the pattern has a group for elements of other namespaces."""
+    columns: tuple[slice, ...] = attrs.field(init=False)
+    """The parts of a split text, by groups: from the first field to the odd records."""
+
+    @columns.default
+    def _find_columns(self) -> tuple[slice, ...]:
+        width = self.pattern.groups + 1
+        groups = range(1, self.pattern.groupindex["end"])
+        return tuple(slice(group, None, width) for group in groups)
 
 
 @lru_cache(maxsize=64)
@@ -235,7 +244,7 @@ def _learn_names(
     others = tuple(each for each, key in keys.items() if each and key not in known)
     start = f"{own}:" if own else ""
     pattern = write_record_pattern(format_, start, tuple(runs), others)
-    return NamesAndPattern(pattern, start, runs)
+    return NamesAndPattern(pattern, runs, bool(others))
 
 
 @attrs.define(weakref_slot=False)
@@ -279,35 +288,29 @@ def _find_texts(
     # It makes no work for the garbage collector; a tuple for each record does.
     flat = names.pattern.split(text)
     width = names.pattern.groups + 1
-    groups = names.pattern.groupindex
-    rests = flat[groups["rest"] :: width]
-    rest = ""
-    if rests and rests[-1]:
-        rest = rests[-1]
+    rest = flat[-2] if len(flat) > 1 else ""
+    if rest:
         del flat[-width:]
-    columns = [_fill_gaps(flat[group::width]) for group in range(1, groups["end"])]
-    odd = columns.pop()
-    extras = columns.pop() if "extras" in groups else []
+    *columns, odd = [_fill_gaps(flat[part]) for part in names.columns]
+    extras = columns.pop() if names.has_extras else []
     fields = columns[: len(PROTOCOL_FIELDS)]
-    runs = zip(names.keys, columns[len(PROTOCOL_FIELDS) :], strict=True)
-    return RecordTexts(
-        stats,
-        size=len(flat) // width,
-        fields=fields,
-        odd=set(compress(count(), odd)),
-        runs={prefix: run for prefix, run in runs if run},
-        extras=extras,
-    ), rest
+    runs = columns[len(PROTOCOL_FIELDS) :]
+    record_texts = RecordTexts(stats, len(flat) // width, fields, extras=extras)
+    record_texts.base = stats.sitemap
+    if odd:
+        record_texts.blame(odd)
+    if any(runs):
+        record_texts.runs = dict(compress(zip(names.keys, runs, strict=True), runs))
+    return record_texts, rest or ""
 
 
 def _fill_gaps(column: list[str | None]) -> list[str]:
     """Write "" where a group did not match; return no column if it never did."""
-    gaps = column.count(None)
-    if gaps == len(column):
-        return []
-    if gaps:
+    if None not in column:
+        return cast("list[str]", column)
+    if any(column):
         return [text or "" for text in column]
-    return cast("list[str]", column)
+    return []
 
 
 def _find_spans(
