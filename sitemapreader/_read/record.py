@@ -6,7 +6,6 @@ import re
 from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element, ProcessingInstruction
 
 import attrs
@@ -172,7 +171,8 @@ def is_feed_link(link: Mapping[str, str], target: str) -> bool:
     """Return whether a link leads to a feed, and not to a language version of a page."""
     if kind := media_type_of(link.get("type", "")):
         return kind in _FEED_LINK_TYPES
-    return urlsplit(target).path.lower().endswith(_FEED_SUFFIXES)
+    path = target.partition("#")[0].partition("?")[0]
+    return path.lower().endswith(_FEED_SUFFIXES)
 
 
 def find_plain_text(element: Element) -> str:

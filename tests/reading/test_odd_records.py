@@ -279,6 +279,14 @@ def test_a_feed_is_no_language_version(link: str) -> None:
     assert (entry.alternates, len(entry.extras), issues) == ((), 1, [])
 
 
+def test_a_link_with_a_broken_host_raises_nothing() -> None:
+    """Its brackets are no IPv6 address, and its path may be that of a feed."""
+    href = "http://[de.example.org/feed"
+    entry, issues = read_entry(f"<xhtml:link hreflang='de' href='{href}'/>")
+    assert [alternate.href for alternate in entry.alternates] == [href]
+    assert issues == []
+
+
 # -- sitemaps in the place of pages
 
 
