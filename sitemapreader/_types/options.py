@@ -393,7 +393,8 @@ class FetchOptions:
     idle_seconds: float = _limit(20)
     """Longest silence in the middle of a body."""
     total_seconds: float = _limit(300)
-    """One document, redirects and body included."""
+    """One document, redirects and body included; not the pauses that its host requests, which only
+    the time of a walk ends."""
     min_bytes_per_second: float = _limit(1024)
     """A slower body is given up after `slow_grace_seconds`."""
     slow_grace_seconds: float = _limit(20)

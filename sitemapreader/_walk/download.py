@@ -105,6 +105,10 @@ async def open_document(
             tally.address = tally.address or str(getattr(response, "address", ""))
             yield response
     except FetchError as error:
+        if error.code is IssueCode.BUDGET_SECONDS:
+            wait = context.client.find_wait(url)
+            if wait >= 1:
+                error.add_detail(f"its host requested to wait for {wait:.0f} s more")
         context.breaker.note_error(url, error)
         context.budget.spend_documents(len(error.redirects))  # they led to no document
         raise

@@ -266,7 +266,7 @@ class SiteSearch:
         try:
             robots = await rules.robots.find(search.site, Via.GIVEN)
         except FetchError as error:  # the budget
-            await self._report(error.code)
+            await self._report(error.code, url=error.url, value=error.detail or None)
             return ProbeResult.NOT_FOUND
         failed, silence = rules.robots.find_failure(search.site)
         named = await self.try_entries(robots.sitemaps)

@@ -121,6 +121,11 @@ class Client:
     def end_trust(self) -> None:
         """End the trust of this walk, which requests outside of it have shared."""
 
+    def find_wait(self, url: str) -> float:
+        """Return the seconds for which the host of a URL wants no request."""
+        del url
+        return 0.0
+
     def find_build(self) -> str:
         """Return the path of another folder that has a sitemap, or ""."""
         if (fetcher := find_hook(self._fetcher, FindsBuilds)) is not None:

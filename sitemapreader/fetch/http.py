@@ -9,6 +9,7 @@ limits the body while it arrives. Failed requests are retried here.
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from base64 import b64encode
@@ -275,6 +276,11 @@ class WalkClient(Client, MakesClients):
     def end_trust(self) -> None:
         """End the trust of this walk, also for other requests of the fetcher."""
         self._trust.end()
+
+    def find_wait(self, url: str) -> float:
+        """Return the seconds for which the requested host wants no request."""
+        wait = self._http.seconds_until_free(self._hosts.find(url) or url)
+        return wait if wait < math.inf else 0.0
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         """Keep the Crawl-delay of the requested host, for all walks."""

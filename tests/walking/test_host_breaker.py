@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -237,6 +238,21 @@ async def test_a_host_that_asks_for_a_long_wait_holds_up_no_other(
         locs = await read_some(quick.base, 20, hosts="any", options=options)
         assert len(asked) == len(slow.requested) - slow.times["/robots.txt"] == 2
     assert sum("/q" in loc for loc in locs) == 20
+
+
+@pytest.mark.parametrize("code", [429, 503])
+@pytest.mark.parametrize("path", ["/robots.txt", "/sitemap.xml"])
+async def test_the_clock_of_a_walk_ends_the_wait_for_a_host(
+    path: str, code: int
+) -> None:
+    """The Issue says that the host requested it, and how long it would have been."""
+    async with serve_site() as site:
+        site.pages[path] = Answer(status=code, headers={"Retry-After": "50"})
+        read = await read_site(site.base, limits=Limits(walk_seconds=0.5))
+        assert site.times[path] == 1
+    said = [each.value or "" for each in read.report.issues if "seconds" in each.code]
+    assert re.fullmatch(r"its host requested to wait for (49|50) s more", said[0])
+    assert not read.report.complete
 
 
 def test_a_host_that_requests_a_long_wait_is_no_host_that_failed() -> None:

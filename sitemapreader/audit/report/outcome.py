@@ -107,6 +107,8 @@ def _is_unread(document: DocumentFacts) -> bool:
     """Return whether a document was not read to its end, though something names it."""
     if document.role == "page" and document.http_status in (404, 410):
         return False
+    if document.role == "robots" and document.reason.startswith("budget-"):
+        return True
     if document.status == "skipped":
         return bool(document.parent) or document.http_status not in (None, 404, 410)
     return document.status in ("partial", "failed")
