@@ -107,14 +107,20 @@ def trim(text: str) -> str:
 
 
 def write_target(url: str) -> str:
-    """Return path and query of a URL as they are requested; "" if it has neither.
+    """Return path and query of a URL as they are requested; "" if it has neither."""
+    _, target = split_target(url)
+    return target
+
+
+def split_target(url: str) -> tuple[str, str]:
+    """Return the URL of a host's root, and path and query of a URL as they are requested.
 
     Both stay byte for byte as they are written, because servers compare them so: signatures of
     object stores cover the escapes too. Only characters that no request may contain are
     percent-encoded (RFC 9112, section 3.2.1).
     """
-    _, _, path, query, _ = _split(url)
-    return _NOT_IN_A_REQUEST.sub(percent_encode, path + query)
+    scheme, host, path, query, _ = _split(url)
+    return f"{scheme}{host}/", _NOT_IN_A_REQUEST.sub(percent_encode, path + query)
 
 
 def percent_encode(match: re.Match[str]) -> str:

@@ -122,6 +122,8 @@ class Host:
     @property
     def rate(self) -> tuple[int, float]:
         """Number of requests at once, and the seconds between two starts."""
+        if not self.steps:
+            return self.per_host, max(self.min_delay, self.delay)
         requests = max(1, self.per_host >> self.steps)
         delay = max(self.min_delay, self.delay)
         doublings = self.steps - self.per_host.bit_length()

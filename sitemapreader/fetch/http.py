@@ -372,8 +372,8 @@ class Exchange:
         if max_redirects is not None:
             options = attrs.evolve(options, max_redirects=max_redirects)
         chain = RedirectChain(start, options, self._hosts)
-        login = self._trust.find_login(chain.start.origin)
-        if start.userinfo not in ("", login):
+        login = start.userinfo
+        if login and login != self._trust.find_login(chain.start.origin):
             chain.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
         try:
             return await self._follow(chain)

@@ -218,12 +218,10 @@ class HttpResponse:
         return BodyChunks(self._read_chunk)
 
     async def _read_chunk(self) -> bytes:
-        """Return the next bytes, while the slot is not lent; at the end release the response."""
-        self._slot.reclaim()
+        """Return the next bytes; at the end release the response."""
         try:
             piece = await self._next_piece()
         finally:
-            self._slot.offer()
             self._note_trailing_data()
         if not piece:
             await self.aclose()
@@ -244,12 +242,15 @@ class HttpResponse:
             if self._checked.is_complete():
                 return await reading
             seconds = self._options.idle_seconds
+            self._slot.reclaim()
             try:
                 piece = await self._clock.wait(reading, seconds, self._time_out)
                 return self._measure(piece)
             except FetchError as error:
                 self._failure = error
                 self._checked.close()  # so that no more bytes arrive
+            finally:
+                self._slot.offer()
         return self._measure(piece)
 
     def _time_out(self, _: str) -> FetchError:
@@ -285,8 +286,9 @@ class HttpResponse:
         return FetchError(code, self.url, f"after {self._received} bytes")
 
     def _note_trailing_data(self) -> None:
-        codes = [issue.code for issue in self.issues]
-        if self._checked.has_trailing_data and IssueCode.SURPLUS_BYTES not in codes:
+        if not self._checked.has_trailing_data:
+            return
+        if all(issue.code is not IssueCode.SURPLUS_BYTES for issue in self.issues):
             self.issues.append(make_issue(IssueCode.SURPLUS_BYTES, url=self.url))
 
 

@@ -19,9 +19,9 @@ from sitemapreader._types.urls import (
     has_web_scheme,
     move_to_origin,
     parse_url,
+    split_target,
     trim,
     url_warnings,
-    write_target,
 )
 from sitemapreader.fetch.addresses import read_address
 from sitemapreader.fetch.cookies import ChainCookies
@@ -85,13 +85,13 @@ def parse_request_url(url: str) -> RequestUrl:
         raise _invalid(url, "not an absolute http or https URL")
     if blank := _BLANK_HOST.match(url):
         raise _invalid(url, f"the host contains U+{ord(blank[1]):04X}")
-    parsed = parse_url(url)
+    root, target = split_target(url)
+    parsed = parse_url(root)  # which all URLs of a host share
     if parsed is None:
         raise _invalid(url, "no host, or an unreadable host")
     host = parsed.raw_host or ""
     _check_host(url, host)
     userinfo = f"{parsed.user or ''}:{parsed.password or ''}"
-    target = write_target(url)
     origin = parsed.origin()
     text = f"{origin}{target}"
     if not target.startswith("/"):
