@@ -261,7 +261,8 @@ async def write_sites(
     ```
 
     The entries have the column `site`. The state is committed after them: a run that is killed may
-    repeat entries, and never loses one. A file `path` that exists is replaced.
+    repeat entries, and never loses one. A file `path` that exists is replaced; with a state, which
+    lets each entry come once, FileExistsError is raised instead, before anything is delivered.
 
     Args:
         run: the run, which was entered with `async with`.
@@ -275,6 +276,8 @@ async def write_sites(
         if outcomes is not None:
             run.listen(outcomes.add)
         has_state = output.is_replaced and await run.hold_state()
+        if has_state:
+            output.check_new()
         async for pair in run.rows():
             output.write(SiteRows([pair]))
         if has_state:  # else leaving the outputs renames them

@@ -38,6 +38,8 @@ class AtomEncoder(Encoder):
     Raises ValueError: the file is not such a feed.
     """
 
+    keeps_older = True
+
     def __init__(self, path: str, _columns: tuple[Column, ...] = ()) -> None:
         head, *lines = _read_feed(Path(path))
         self._lines = deque(lines, MAX_ENTRIES)

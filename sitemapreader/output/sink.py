@@ -26,6 +26,10 @@ _NAME_BYTES = 255 - len(_PART_SUFFIX)
 _ATOMIC_BYTES = getattr(select, "PIPE_BUF", 512)
 """Bytes that a pipe takes in one piece (POSIX, write); 512 at least."""
 _WRITE = os.O_WRONLY | getattr(os, "O_BINARY", 0)
+_IS_DELIVERED = (
+    "it exists, and a run with a state writes each URL once: name another file, "
+    "or move it away"
+)
 _GZIP_WBITS = 31
 """Value with which zlib writes gzip's header and trailer."""
 
@@ -35,9 +39,11 @@ class Encoder:
 
     Attributes:
         head: the bytes before all records, such as a header.
+        keeps_older: True if the records of an existing file are kept.
     """
 
     head = b""
+    keeps_older = False
 
     def encode(self, rows: OutputRows) -> bytes:
         """Return the bytes of these records, as far as they are complete."""
@@ -162,6 +168,17 @@ class Output:
                     self._temporary = None
         finally:
             self.rollback()
+
+    def check_new(self) -> None:
+        """Raise FileExistsError if the records of an existing file would be replaced.
+
+        A walk with a state delivers each record once, so those of an earlier run do not come again.
+        """
+        path = self._path
+        if path is None or self._encoder.keeps_older or not path.is_file():
+            return
+        if path.stat().st_size:
+            raise FileExistsError(errno.EEXIST, _IS_DELIVERED, self.name)
 
     def prepare(self) -> list[tuple[Path, Path]]:
         """Bring the file to the disk; return its two paths if it must be renamed.

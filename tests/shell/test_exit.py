@@ -285,9 +285,7 @@ def test_a_full_disk(command: str) -> None:
 DOWN = "http://127.0.0.1:9/"
 
 
-@pytest.mark.parametrize(
-    "options", [(), ("--state", "all.db"), ("--report", "sites.csv")]
-)
+@pytest.mark.parametrize("options", [(), ("--report", "sites.csv")])
 @pytest.mark.parametrize("name", ["urls.txt", "urls.parquet", "urls.jsonl.gz"])
 def test_a_file_of_yesterday_outlives_a_bad_day(
     tmp_path: Path, name: str, options: tuple[str, ...]

@@ -57,6 +57,21 @@ def test_the_second_night_prints_nothing_and_is_no_failure(site: Path) -> None:
     assert "2 unchanged" in again.said
 
 
+def test_a_repeated_command_loses_nothing(site: Path) -> None:
+    """A file that has URLs is not replaced by a run with a state: they would not come again."""
+    output = site.parent / "day.csv"
+    command = ["site", "--state", "site.db", "--changes", "-o", output.name]
+    assert run(site, *command).code == 0
+    written = output.read_bytes()
+    publish(site, "1", "2", "3")
+    for words in (command, [word for word in command if word != "--changes"]):
+        again = run(site, *words)
+        assert (again.code, "name another file" in again.said) == (2, True)
+        assert output.read_bytes() == written
+    assert run(site, *command[:-1], "next.csv").code == 0
+    assert "org/3" in (site.parent / "next.csv").read_text("utf-8")
+
+
 def test_changes_and_what_is_unlisted(site: Path) -> None:
     """What is new, what is missing and waits for another day, and what `state` says of it."""
     words = [

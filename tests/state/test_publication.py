@@ -68,9 +68,9 @@ def run_and_die(work: Callable[[], object], point: str) -> None:
 @pytest.mark.parametrize("point", POINTS)
 def test_killed_at_each_point(tmp_path: Path, point: str) -> None:
     """What the state knows after a kill is in the file; all else comes again with the next run."""
-    output, report = tmp_path / "urls.jsonl", tmp_path / "sites.csv"
+    report = tmp_path / "sites.csv"
 
-    def read(*pages: str) -> list[str]:
+    def read(day: int, *pages: str) -> list[str]:
         listed = "\n".join(f"https://{HOST}/{page}" for page in pages).encode()
         web = {
             f"https://{HOST}/robots.txt": f"Sitemap: https://{HOST}/map.txt".encode()
@@ -78,21 +78,45 @@ def test_killed_at_each_point(tmp_path: Path, point: str) -> None:
         fetcher = MemoryFetcher(web | {f"https://{HOST}/map.txt": listed})
         state = tmp_path / "all.db"
         with walk_many_sync([HOST], state=Changes(state), fetcher=fetcher) as run:
-            write_sites_sync(run, output, report=report)
-        return find_pages()
+            write_sites_sync(run, tmp_path / f"{day}.jsonl", report=report)
+        return find_pages(day)
 
-    def find_pages() -> list[str]:
+    def find_pages(day: int) -> list[str]:
+        output = tmp_path / f"{day}.jsonl"
+        if not output.exists():
+            return []
         return [
             json.loads(line)["loc"][-1]
             for line in output.read_text("utf-8").splitlines()
         ]
 
-    assert read("1", "2") == ["1", "2"]
-    run_and_die(lambda: read("1", "2", "3", "4"), point)
-    assert find_pages() == (["1", "2"] if point == "rename 0" else ["3", "4"])
+    assert read(1, "1", "2") == ["1", "2"]
+    run_and_die(lambda: read(2, "1", "2", "3", "4"), point)
+    assert find_pages(2) == ([] if point == "rename 0" else ["3", "4"])
     is_known = point == "nowhere"
-    assert read("1", "2", "3", "4") == ([] if is_known else ["3", "4"])
+    assert read(3, "1", "2", "3", "4") == ([] if is_known else ["3", "4"])
     assert not list(tmp_path.glob("*.old"))
+
+
+def test_a_repeated_run_loses_nothing(tmp_path: Path) -> None:
+    """A run with a state into a file that has records is refused; an empty one is written."""
+    fetcher = MemoryFetcher(
+        {f"https://{HOST}/sitemap.xml": f"https://{HOST}/1".encode()}
+    )
+    output = tmp_path / "urls.csv"
+    output.touch()
+    for memory in (tmp_path / "all.db", Changes(tmp_path / "changes.db")):
+        with walk_many_sync([HOST], state=memory, fetcher=fetcher) as run:
+            write_sites_sync(run, output)
+        written = output.read_bytes()
+        with (
+            pytest.raises(FileExistsError, match="name another file"),
+            walk_many_sync([HOST], state=memory, fetcher=fetcher) as run,
+        ):
+            write_sites_sync(run, output)
+        assert output.read_bytes() == written
+        output.unlink()
+        assert not list(tmp_path.glob("*.part"))
 
 
 @pytest.mark.parametrize("step", ["rename", "commit"])

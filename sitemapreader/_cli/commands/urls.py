@@ -75,6 +75,11 @@ class _UrlPrinter:
         arguments = run.arguments
         self._counts = UrlCounts(arguments.count_by) if arguments.count_by else None
         self._output = open_entries(arguments, self._counts)
+        if arguments.state is not None:
+            try:
+                self._output.check_new()
+            except FileExistsError as error:
+                raise UsageError(f"{error.filename}: {error.strerror}") from None
         self._tells_all = str(arguments.report).lower().endswith(".json")
         if self._tells_all and is_for_many(arguments):
             raise UsageError("--report: .json tells all of one source: end with .jsonl")
