@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Connection: TypeAlias = sqlite3.Connection
 
-VERSION = 14
+VERSION = 15
 """Version of a state's tables. Files of earlier versions are replaced, of later ones refused."""
 _APPLICATION_ID = 0x534D5244
 """In the header of our files: https://www.sqlite.org/fileformat.html, 1.3.12."""
@@ -57,7 +57,7 @@ _DAMAGE = frozenset(
 """SQLite's errors of a damaged file; all others are of the disk and the system."""
 
 
-_BULK = re.compile(r"CREATE TABLE (url|log) ")
+_BULK = re.compile(r"CREATE TABLE (url|chunk|log) ")
 _ADDED = {
     (
         "control",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import partial
 from itertools import compress
-from operator import ne
 from typing import TYPE_CHECKING
 
 import attrs
 
 from sitemapreader._types.models import Change, UrlEntry
 from sitemapreader._types.rows import get_column, select_rows
+from sitemapreader.changes.chunks import DocumentChunks, save_seen
 from sitemapreader.changes.rows import (
     as_moment,
     find_own_records,
@@ -21,7 +21,6 @@ from sitemapreader.changes.rows import (
     hash_records,
     hash_url,
     load_batches,
-    log_entries,
     pack,
     save_batch,
 )
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sitemapreader._types.rows import Rows
+    from sitemapreader.changes.chunks import ChunkPart
     from sitemapreader.changes.database import Connection
     from sitemapreader.changes.reading import DocumentReading
     from sitemapreader.changes.rows import DocumentRow
@@ -88,6 +88,9 @@ class UnsentEntries:
         self.has_batches = True
         await _save_sent(self._writer, self._row, kept[:sent])
 
+    async def end(self) -> None:
+        """Save nothing more."""
+
 
 @attrs.define(eq=False)
 class _Compared:
@@ -96,20 +99,20 @@ class _Compared:
     Attributes:
         locs: their URLs.
         keys: the keys of their URLs.
-        records: the hashes of their records.
         changes: the change of each; `None` for one that is known.
         deleted: the places of those whose record says that their URL was deleted.
         places: the indexes of the entries to deliver, if they pass the filters.
         offered: these entries.
+        parts: all of them, by chunks.
     """
 
     locs: Sequence[str] = ()
     keys: Sequence[bytes] = ()
-    records: Sequence[bytes] = ()
     changes: Sequence[Change | None] = ()
     deleted: Sequence[int] = ()
     places: Sequence[int] = ()
     offered: Sequence[UrlEntry] = ()
+    parts: Sequence[ChunkPart] = ()
 
     def find_place(self, entry: UrlEntry) -> int:
         """Return the place of an entry that is offered."""
@@ -160,6 +163,7 @@ class ChangedEntries:
         self._reading = reading
         self._compared = _Compared()
         self._offered: set[bytes] = set()
+        self._chunks = DocumentChunks(row)
 
     async def select(self, rows: Rows) -> Rows:
         """Return the entries that are new or have another record; set their `change`."""
@@ -177,11 +181,16 @@ class ChangedEntries:
             rows = select_rows(rows, is_there)
             keys = list(compress(keys, is_there))
         records = hash_records(rows)
-        changes = await self._compare(keys, records)
         # What a record says of itself happened since some day; this, since the last walk. What it
         # says was deleted is told at the end of the walk.
         said = get_column(rows, "change")
         deleted = [n for n, change in enumerate(said) if change is Change.UNLISTED]
+        if deleted or self._writer.run.is_new:  # no chunk has them
+            parts = self._chunks.split(None, keys, records)
+        else:
+            split = partial(self._chunks.split, keys=keys, records=records)
+            parts = await self._writer.file.query(split)
+        changes = await self._compare(keys, records, parts)
         marks = [change is not None for change in changes]
         for place in deleted:
             marks[place] = False
@@ -190,18 +199,19 @@ class ChangedEntries:
         for place, entry in zip(places, offered, strict=True):
             entry.change = changes[place]
         locs = get_column(rows, "loc")
-        self._compared = _Compared(
-            locs, keys, records, changes, deleted, places, offered
-        )
+        self._compared = _Compared(locs, keys, changes, deleted, places, offered, parts)
         return offered
 
     async def _compare(
-        self, keys: Sequence[bytes], records: Sequence[bytes]
+        self,
+        keys: Sequence[bytes],
+        records: Sequence[bytes],
+        parts: Sequence[ChunkPart],
     ) -> list[Change | None]:
         """Return the change of each record; several records of a URL are one."""
         changes: list[Change | None] = [Change.NEW] * len(keys)
         if not self._writer.run.is_new:
-            find = partial(self._find_changes, keys=keys, records=records)
+            find = partial(self._find_changes, keys=keys, records=records, parts=parts)
             changes = await self._writer.file.query(find)
         if len(self._offered) >= _COMPARED_URLS:
             return changes
@@ -217,15 +227,21 @@ class ChangedEntries:
         db: Connection,
         keys: Sequence[bytes],
         records: Sequence[bytes],
+        parts: Sequence[ChunkPart],
     ) -> list[Change | None]:
         """Return the change of each record since the earlier readings of all documents."""
         row = self._row
         changes: list[Change | None] = [None] * len(keys)
+        unknown = [
+            place
+            for part in parts
+            if not part.chunk
+            for place in range(part.start, part.stop)
+        ]
         own: Mapping[bytes, bytes | None] = {}
-        if row.is_saved:  # most of it is listed as before
-            own = find_own_records(db, row, keys)
-        is_other = map(ne, map(own.get, keys), records)
-        others = [*compress(range(len(keys)), is_other)]
+        if row.is_saved and unknown:  # most of it is listed as before
+            own = find_own_records(db, row, [keys[place] for place in unknown])
+        others = [place for place in unknown if own.get(keys[place]) != records[place]]
         known = find_records(db, row, [keys[place] for place in others])
         for place in others:
             listed = known.get(keys[place], {})
@@ -252,16 +268,25 @@ class ChangedEntries:
         if sent < len(kept):  # the next walk begins with this one
             (first,) = kept[sent : sent + 1]
             number = compared.find_place(first)
-        columns = (
-            b"".join(compared.keys[:number]),
-            b"".join(compared.records[:number]),
-            pack(compared.locs[:number]),
-            compared.mark(passed, kept)[:number],
-        )
-        stamp = self._reading.stamp
-        await self._writer.commit_on_ack(
-            lambda db: log_entries(db, self._row, stamp, *columns)
-        )
+        marks = compared.mark(passed, kept)
+        for part in compared.parts:
+            if part.start < number:
+                here = slice(part.start, min(part.stop, number))
+                self._chunks.add(part.cut(number), compared.locs[here], marks[here])
+        await self._save()
+
+    async def end(self) -> None:
+        """Save the last entries, when the document has ended."""
+        self._chunks.end()
+        await self._save()
+
+    async def _save(self) -> None:
+        seen, logged = self._chunks.take_seen()
+        if seen or logged:
+            stamp = self._reading.stamp
+            await self._writer.commit_on_ack(
+                lambda db: save_seen(db, self._row, stamp, seen, logged)
+            )
 
 
 async def _save_sent(

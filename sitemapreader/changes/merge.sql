@@ -1,3 +1,9 @@
+INSERT INTO chunk
+SELECT log.id, document, stamp,
+    NOT document.is_window AND replace(CAST(marks AS TEXT), 's', '') = '', keys, records
+FROM log JOIN document ON document.id = log.document
+WHERE log.site = :site;
+
 -- What documents listed, from `log` into `url`: sorted, because the rows lie in the order of their
 -- keys, and because the last record of a URL counts; of one reading, all of its records.
 INSERT INTO url
@@ -9,14 +15,17 @@ SELECT log.site, substr(keys, 10 * each.key + 1, 10) AS hash, document,
         WHEN x'6f' THEN x'' WHEN x'64' THEN x'' END,  -- o, d
     each.value, stamp,
     iif(substr(marks, each.key + 1, 1) IN (x'64', x'6e'), 2, document.is_window),  -- d or n
-    iif(substr(marks, each.key + 1, 1) IN (x'64', x'6e'), stamp, NULL)
+    iif(substr(marks, each.key + 1, 1) IN (x'64', x'6e'), stamp, NULL),
+    log.id
 FROM log CROSS JOIN document ON document.id = log.document
 CROSS JOIN json_each(inflate(locs)) AS each
 WHERE log.site = :site
 ORDER BY hash, 1000 * log.id + each.key
 -- A deletion holds until another record comes: a change list has what was created before as well.
 -- A loss holds if it is younger than what was read, which a cache had kept.
-ON CONFLICT DO UPDATE SET seen_stamp = max(url.seen_stamp, excluded.seen_stamp),
+ON CONFLICT DO UPDATE SET chunk = excluded.chunk,
+    seen_stamp = max(excluded.seen_stamp, url.seen_stamp,
+        ifnull((SELECT seen_stamp FROM chunk WHERE id = url.chunk), 0)),
     (lost_stamp, kind) = (SELECT iif(is_held, url.lost_stamp, excluded.lost_stamp),
         iif(is_held, url.kind, excluded.kind) FROM (SELECT iif(url.kind = 2, excluded.kind = 2
             OR (length(excluded.record) > 0 AND instr(url.record, excluded.record)),
@@ -24,22 +33,45 @@ ON CONFLICT DO UPDATE SET seen_stamp = max(url.seen_stamp, excluded.seen_stamp),
     record = CASE
         WHEN ifnull(length(excluded.record), 0) = 0 THEN coalesce(url.record, excluded.record)
         WHEN CAST(excluded.record || x'00' AS BLOB) = url.record THEN url.record
-        WHEN url.seen_stamp < excluded.seen_stamp OR ifnull(length(url.record), 0) = 0
+        WHEN max(url.seen_stamp, ifnull((SELECT seen_stamp FROM chunk WHERE id = url.chunk), 0))
+            < excluded.seen_stamp OR ifnull(length(url.record), 0) = 0
             THEN excluded.record
         WHEN instr(url.record, excluded.record) OR length(url.record) >= 384 THEN url.record
         ELSE CAST(url.record || excluded.record AS BLOB) END;
 
 DELETE FROM log WHERE site = :site;
 
--- What a reading did not see is lost. The first condition is about the site as a whole: without a
--- reading it is NULL, and no row of `url` is looked at.
+-- What a reading did not see is lost.
+DELETE FROM unseen;
+
+INSERT INTO unseen
+SELECT substr(keys, 10 * place.number + 1, 10), chunk.document, chunk.id
+FROM document CROSS JOIN chunk ON chunk.document = document.id
+CROSS JOIN place ON place.number < length(keys) / 10
+WHERE document.site = :site AND to_merge > chunk.seen_stamp;
+
 UPDATE url SET
     kind = (SELECT its.is_window FROM document AS its WHERE its.id = url.document),
     lost_stamp = (SELECT its.to_merge FROM document AS its WHERE its.id = url.document)
-WHERE site = (SELECT site FROM document WHERE site = :site AND to_merge > 0)
+WHERE site = :site AND (key, document) IN (SELECT key, document FROM unseen)
     AND lost_stamp IS NULL
-    AND document IN (SELECT id FROM document WHERE site = :site AND to_merge > 0)
-    AND seen_stamp < (SELECT its.to_merge FROM document AS its WHERE its.id = url.document);
+    AND max(seen_stamp, ifnull((SELECT seen_stamp FROM chunk WHERE id = url.chunk), 0))
+        < (SELECT its.to_merge FROM document AS its WHERE its.id = url.document);
+
+DELETE FROM chunk WHERE id IN (SELECT chunk FROM unseen) AND id NOT IN
+    (SELECT url.chunk FROM unseen CROSS JOIN url ON url.site = :site
+        AND url.key = unseen.key AND url.document = unseen.document WHERE lost_stamp IS NULL);
+
+-- A list that has become a window.
+UPDATE url SET kind = 1
+WHERE site = :site AND lost_stamp IS NULL AND (key, document) IN
+    (SELECT substr(keys, 10 * place.number + 1, 10), chunk.document
+    FROM document CROSS JOIN chunk ON chunk.document = document.id
+    CROSS JOIN place ON place.number < length(keys) / 10
+    WHERE document.site = :site AND is_window AND is_known);
+
+UPDATE chunk SET is_known = 0
+WHERE is_known AND document IN (SELECT id FROM document WHERE site = :site AND is_window);
 
 -- What was never delivered cannot become unlisted.
 DELETE FROM url INDEXED BY url_lost

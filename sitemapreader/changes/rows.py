@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
@@ -284,6 +284,9 @@ def write_lastmod(entry: SitemapEntry) -> str | None:
 
 # -- entries of a document
 
+LogColumns: TypeAlias = tuple[bytes, bytes, bytes, str]
+"""Keys, records, locs and marks: see the table `log`."""
+
 
 def find_own_records(
     db: Connection,
@@ -349,14 +352,35 @@ def log_entries(
     db: Connection,
     row: DocumentRow,
     stamp: int,
-    *columns: bytes | str,
+    columns: Iterable[LogColumns],
 ) -> None:
     """Save entries until they are merged: see the table `log`."""
     sql = (
         "INSERT INTO log (site, document, stamp, keys, records, locs, marks)"
         " VALUES (?, ?, ?, ?, ?, ?, CAST(? AS BLOB))"
     )
-    db.execute(sql, (row.site, insert_document(db, row), stamp, *columns))
+    number = insert_document(db, row)
+    db.executemany(sql, [(row.site, number, stamp, *each) for each in columns])
+
+
+def find_chunk(
+    db: Connection,
+    row: DocumentRow,
+    key: bytes,
+) -> tuple[int, bytes, bytes] | None:
+    """Return the chunk of a document that begins with a URL: its number, keys and records."""
+    sql = (
+        "SELECT id, keys, records FROM chunk"
+        " WHERE document = ? AND substr(keys, 1, 10) = ? AND is_known"
+    )
+    found: tuple[int, bytes, bytes] | None = db.execute(sql, (row.id, key)).fetchone()
+    return found
+
+
+def mark_seen(db: Connection, chunks: Iterable[int], stamp: int) -> None:
+    """Save that a reading has seen all entries of some chunks."""
+    sql = "UPDATE chunk SET seen_stamp = max(seen_stamp, ?) WHERE id = ?"
+    db.executemany(sql, [(stamp, number) for number in chunks])
 
 
 def save_batch(
@@ -376,7 +400,7 @@ def save_batch(
 def load_batches(db: Connection, row: DocumentRow) -> frozenset[bytes]:
     """Return the keys of a document's URLs that were saved so."""
     sql = "SELECT keys FROM batch WHERE site = ? AND document = ?"
-    size = _URL_HASH_BYTES
+    size = URL_HASH_BYTES
     found = db.execute(sql, (row.site, row.id))
     return frozenset(
         keys[n : n + size] for (keys,) in found for n in range(0, len(keys), size)
@@ -391,9 +415,9 @@ def pack(locs: Iterable[str]) -> bytes:
     return zlib.compress(json.dumps([*locs]).encode("ascii"), 1)
 
 
-_URL_HASH_BYTES = 10
-_RECORD_HASH_BYTES = 6
-_URL_HASH = blake2b(digest_size=_URL_HASH_BYTES)
+URL_HASH_BYTES = 10
+RECORD_HASH_BYTES = 6
+_URL_HASH = blake2b(digest_size=URL_HASH_BYTES)
 """Copied for each URL, which takes half as long as making a new hash."""
 
 
@@ -406,7 +430,7 @@ def hash_url(loc: str) -> bytes:
 
 def has_record(records: bytes, record: bytes) -> bool:
     """Return whether a record is among several, whose hashes follow one another."""
-    size = _RECORD_HASH_BYTES
+    size = RECORD_HASH_BYTES
     return records == record or any(
         records[n : n + size] == record for n in range(0, len(records), size)
     )
@@ -483,4 +507,4 @@ def _read_moment(written: str | None) -> float | str | None:
 
 def _hash(fields: tuple[object, ...]) -> bytes:
     text = repr(fields).encode("utf-8", "surrogatepass")
-    return blake2b(text, digest_size=_RECORD_HASH_BYTES).digest()
+    return blake2b(text, digest_size=RECORD_HASH_BYTES).digest()

@@ -77,19 +77,42 @@ CREATE TABLE url (
                                 -- NULL: none ever; '': another; with x'00' at the end, `unique`
                                 -- has withheld it because of another spelling
     loc TEXT NOT NULL,
-    seen_stamp INTEGER NOT NULL,
+    seen_stamp INTEGER NOT NULL,  -- the last reading that had it, if that of its chunk is not later
     kind INTEGER NOT NULL,      -- 0: a list has it; 1: a window has it (left when lost_stamp is
                                 -- set); 2: its record says that it was deleted; 3: it is unlisted,
                                 -- and kept until that is told
     lost_stamp INTEGER,           -- the first reading without it since; NULL while it is listed
+    chunk INTEGER NOT NULL,
     PRIMARY KEY (site, key, document)
 ) WITHOUT ROWID;
 CREATE INDEX url_lost ON url (site, lost_stamp, kind) WHERE lost_stamp IS NOT NULL;
 
+-- entries of a document that follow one another. Where a reading has them again, one by one, each is
+-- as `url` has it, and no row of that is read or written
+CREATE TABLE chunk (
+    id INTEGER PRIMARY KEY,     -- of the row of `log` that it was
+    document INTEGER NOT NULL,
+    seen_stamp INTEGER NOT NULL,  -- the last reading that had it
+    is_known INTEGER NOT NULL,  -- whether all its entries are listed so by `url`, of a list, and sent
+    keys BLOB NOT NULL,         -- as in `log`
+    records BLOB NOT NULL
+);
+CREATE INDEX chunk_begin ON chunk (document, substr(keys, 1, 10));
+CREATE TRIGGER url_differs AFTER UPDATE OF record, lost_stamp, chunk ON url
+WHEN old.chunk <> new.chunk OR new.lost_stamp IS NOT NULL OR length(new.record) IS NOT 6
+BEGIN
+    UPDATE chunk SET is_known = 0 WHERE is_known AND id IN
+        (old.chunk, iif(new.lost_stamp IS NULL AND length(new.record) = 6, 0, new.chunk));
+END;
+CREATE TRIGGER document_forgotten AFTER DELETE ON document
+BEGIN
+    DELETE FROM chunk WHERE document = old.id;
+END;
+
 -- what documents listed, in the order in which it was acknowledged, until `url` has it: each row has
 -- up to 500 records, because a row and an index entry for each would be the most of the cost
 CREATE TABLE log (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     site INTEGER NOT NULL,
     document INTEGER NOT NULL,
     stamp INTEGER NOT NULL,     -- the date of the reading

@@ -111,6 +111,7 @@ class DocumentTracker:
             await self._turn.note_wrong_guess(document)
             return
         entries = self._entries
+        await entries.end()
         if body is not None or document.status is Status.FAILED:
             self._turn.note(document, entries.news)
         filters = None

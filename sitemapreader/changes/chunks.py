@@ -1,0 +1,166 @@
+"""The chunks of a document: entries that follow one another, and are compared all at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.changes.rows import (
+    RECORD_HASH_BYTES,
+    URL_HASH_BYTES,
+    find_chunk,
+    log_entries,
+    mark_seen,
+    pack,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sitemapreader.changes.database import Connection
+    from sitemapreader.changes.rows import DocumentRow, LogColumns
+
+_BEGIN = 4
+"""A key whose first byte is below this begins a chunk: one of 64, wherever it stands, so that a
+URL more or less in a document shifts no other chunk."""
+
+
+@attrs.frozen
+class ChunkPart:
+    """Entries of a batch that follow one another.
+
+    Attributes:
+        start: the index of the first one.
+        stop: the index behind the last one.
+        keys: the keys of their URLs.
+        records: the hashes of their records.
+        chunk: number of the chunk that has them; 0 for none.
+        is_end: True if that ends with them, so that a reading has all of it.
+    """
+
+    start: int
+    stop: int
+    keys: bytes
+    records: bytes
+    chunk: int = 0
+    is_end: bool = False
+
+    def cut(self, stop: int) -> ChunkPart:
+        """Return the entries before an index."""
+        if stop >= self.stop:
+            return self
+        size = stop - self.start
+        keys = self.keys[: size * URL_HASH_BYTES]
+        records = self.records[: size * RECORD_HASH_BYTES]
+        return ChunkPart(self.start, stop, keys, records, self.chunk)
+
+
+class DocumentChunks:
+    """The chunks of a document, beside the entries of a reading."""
+
+    def __init__(self, row: DocumentRow) -> None:
+        self._row = row
+        self._chunk = 0
+        self._keys = b""
+        self._records = b""
+        """The entries of the chunk that are to follow."""
+        self._may_begin = True
+        self._held: list[LogColumns] = []
+        """Entries of a chunk whose end was not seen."""
+        self._seen: list[int] = []
+        self._logged: list[LogColumns] = []
+
+    # -- the entries of a batch, before they are delivered
+
+    def split(
+        self,
+        db: Connection | None,
+        keys: Sequence[bytes],
+        records: Sequence[bytes],
+    ) -> list[ChunkPart]:
+        """Split the next entries by chunks; without `db`, no chunk has them."""
+        if db is None:
+            self._chunk = 0
+        parts: list[ChunkPart] = []
+        start = 0
+        while start < len(keys):
+            part = self._find_part(db, keys, records, start)
+            parts.append(part)
+            start = part.stop
+        return parts
+
+    def _find_part(
+        self,
+        db: Connection | None,
+        keys: Sequence[bytes],
+        records: Sequence[bytes],
+        start: int,
+    ) -> ChunkPart:
+        """Return the part that begins with an entry."""
+        key = keys[start]
+        may_begin = self._may_begin or key[0] < _BEGIN
+        if db is not None and may_begin and not self._chunk:
+            found = find_chunk(db, self._row, key)
+            self._chunk, self._keys, self._records = found or (0, b"", b"")
+        self._may_begin = False
+        if self._chunk:
+            stop = min(len(keys), start + len(self._keys) // URL_HASH_BYTES)
+            some_keys = b"".join(keys[start:stop])
+            some_records = b"".join(records[start:stop])
+            has_keys = self._keys.startswith(some_keys)
+            if has_keys and self._records.startswith(some_records):
+                number = self._chunk
+                self._keys = self._keys[len(some_keys) :]
+                self._records = self._records[len(some_records) :]
+                is_end = not self._keys
+                if is_end:
+                    self._chunk = 0
+                    self._may_begin = True
+                return ChunkPart(start, stop, some_keys, some_records, number, is_end)
+            self._chunk = 0
+        begins = (n for n in range(start + 1, len(keys)) if keys[n][0] < _BEGIN)
+        stop = next(begins, len(keys))
+        return ChunkPart(
+            start, stop, b"".join(keys[start:stop]), b"".join(records[start:stop])
+        )
+
+    # -- the same, when they are delivered
+
+    def add(self, part: ChunkPart, locs: Sequence[str], marks: str) -> None:
+        """Add entries that the reading has, with their URLs and marks: see the table `log`."""
+        if part.is_end:
+            self._seen.append(part.chunk)
+            self._held = []
+            return
+        columns = part.keys, part.records, pack(locs), marks
+        if part.chunk:
+            self._held.append(columns)
+        else:
+            self.end()
+            self._logged.append(columns)
+
+    def end(self) -> None:
+        """Note that the chunk has not come to its end: its entries are like others."""
+        self._logged += self._held
+        self._held = []
+
+    def take_seen(self) -> tuple[list[int], list[LogColumns]]:
+        """Return the chunks and the other entries that were added since the last call."""
+        seen = self._seen
+        logged = self._logged
+        self._seen = []
+        self._logged = []
+        return seen, logged
+
+
+def save_seen(
+    db: Connection,
+    row: DocumentRow,
+    stamp: int,
+    seen: Sequence[int],
+    logged: Sequence[LogColumns],
+) -> None:
+    """Save what a reading has seen."""
+    mark_seen(db, seen, stamp)
+    log_entries(db, row, stamp, logged)

@@ -1,0 +1,193 @@
+"""Long lists that change here and there: what has stayed is neither compared nor written alone."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+
+from sitemapreader.fetch.local import StoredResponse
+from tests.support.clock import SetClock
+from tests.support.diary import Diary, named
+from tests.support.walking import ROBOTS, SITE, index, urlset
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOP = f"{SITE}top.xml"
+LISTS = [f"{SITE}list-{number}.xml" for number in range(2)]
+DAYS = 12
+
+
+@pytest.fixture
+def diary(db: Path, monkeypatch: pytest.MonkeyPatch) -> Diary:
+    """Read each list once: a loss is confirmed at once."""
+    return Diary(db, SetClock(monkeypatch), confirm_after=timedelta(0))
+
+
+@attrs.define
+class LongLists:
+    """Two lists of hundreds of URLs, some of them in both, and some twice in one.
+
+    Attributes:
+        choose: the source of what happens to them.
+        names: the URLs of each list, in order.
+        days: the lastmod of each URL.
+        made: how many URLs there ever were.
+    """
+
+    choose: random.Random
+    names: list[list[str]] = attrs.field(factory=lambda: [[], []])
+    days: dict[str, int] = attrs.field(factory=dict)
+    made: int = 0
+
+    def add(self, names: list[str], number: int) -> None:
+        """Add new URLs at one place of a list."""
+        new = [f"p{self.made + each}" for each in range(number)]
+        self.made += number
+        self.days.update(dict.fromkeys(new, 1))
+        place = self.choose.choice([0, len(names), self.choose.randint(0, len(names))])
+        names[place:place] = new
+
+    def change(self) -> None:
+        """Change a list at one place."""
+        names, other = self.choose.sample(self.names, 2)
+        place = self.choose.randrange(len(names))
+        part = names[place : place + self.choose.choice([1, 1, 5, 200])]
+        what = self.choose.choice(["add", "drop", "move", "repeat", "date", "turn"])
+        if what == "add":
+            self.add(names, len(part))
+        elif what == "drop":
+            del names[place : place + len(part)]
+        elif what == "move":
+            del names[place : place + len(part)]
+            at = self.choose.randint(0, len(other))
+            other[at:at] = part
+        elif what == "repeat":
+            at = self.choose.randint(0, len(names))
+            names[at:at] = part
+        elif what == "date":
+            self.days.update({name: self.days[name] % 28 + 1 for name in part})
+        else:
+            names[place : place + len(part)] = reversed(part)
+
+    def serve(self) -> dict[str, bytes]:
+        """Return the site."""
+        pages = {ROBOTS: named("top.xml"), TOP: index(*LISTS)}
+        for url, names in zip(LISTS, self.names, strict=True):
+            dated = ((SITE + n, f"2026-01-{self.days[n]:02}") for n in names)
+            pages[url] = urlset(*dated)
+        return pages
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_long_lists_are_told_as_if_each_url_were_compared(
+    diary: Diary, seed: int
+) -> None:
+    """What is new, changed and unlisted is the difference of two days, whatever has moved."""
+    lists = LongLists(random.Random(seed))
+    for names in lists.names:
+        lists.add(names, 600)
+    known: dict[str, int] = {}
+    for _ in range(DAYS):
+        listed = {*lists.names[0], *lists.names[1]}
+        day = await diary.walk(lists.serve())
+        assert {*day.new} == listed - known.keys()
+        assert {*day.changed} == {
+            name for name in listed & known.keys() if known[name] != lists.days[name]
+        }
+        assert {*day.unlisted} == known.keys() - listed
+        known = {name: lists.days[name] for name in listed}
+        for _ in range(lists.choose.randint(0, 3)):
+            lists.change()
+        lists.add(lists.names[0], 1)
+
+
+async def test_a_url_more_leaves_the_others_unwritten(diary: Diary, db: Path) -> None:
+    """Those around it are written again, at the begin of a list and within it."""
+    lists = LongLists(random.Random(1))
+    lists.add(lists.names[0], 2_000)
+    await diary.walk(lists.serve())
+    for place in (0, 1_000, 2_002):
+        lists.names[0].insert(place, f"more-{place}")
+        lists.days[f"more-{place}"] = 1
+        day = await diary.walk(lists.serve())
+        assert day.new == [f"more-{place}"]
+    with sqlite3.connect(db) as opened:
+        query = "SELECT seen_stamp, count(*) FROM url GROUP BY seen_stamp"
+        written = dict(opened.execute(query))
+    assert sum(written.values()) == 2_003
+    assert max(written.values()) > 1_200
+    assert written[max(written)] < 300
+
+
+async def test_a_list_that_becomes_a_window_loses_nothing(diary: Diary) -> None:
+    """What drops out of a list of fresh news has left; until then it is listed."""
+    lists = LongLists(random.Random(1))
+    lists.add(lists.names[0], 300)
+    pages = lists.serve()
+    await diary.walk(pages)
+    as_changes = b'<rs:md xmlns:rs="http://www.openarchives.org/rs/terms/" capability='
+    head, _, rest = pages[LISTS[0]].partition(b"<url>")
+    pages[LISTS[0]] = head + as_changes + b'"changelist"/><url>' + rest
+    assert (await diary.walk(pages)).new == []
+    pages[LISTS[0]] = head + as_changes + b'"changelist"/></urlset>'
+    day = await diary.walk(pages)
+    assert day.left == 300
+    assert day.unlisted == []
+
+
+async def test_an_older_copy_of_a_list_loses_nothing(diary: Diary) -> None:
+    """A cache that is two days behind has not seen what is new, and proves no loss."""
+    lists = LongLists(random.Random(1))
+    lists.add(lists.names[0], 300)
+    old = lists.serve()
+    await diary.walk(old)
+    lists.names[0].insert(150, "more")
+    lists.days["more"] = 1
+    assert (await diary.walk(lists.serve())).new == ["more"]
+    copy = StoredResponse(LISTS[0], old[LISTS[0]], headers={"age": "172800"})
+    for _ in range(2):
+        day = await diary.walk(lists.serve() | {LISTS[0]: copy})
+        assert day.unlisted == []
+    assert (await diary.walk(lists.serve())).new == []
+
+
+async def test_a_url_that_is_listed_twice_is_missing_when_both_are(
+    diary: Diary,
+) -> None:
+    """One of two places in a list is enough, whichever was written last."""
+    lists = LongLists(random.Random(1))
+    lists.add(lists.names[0], 300)
+    names = lists.names[0][:]
+    repeated = names[100:110]
+    for listed in (names, names + repeated, names, names + repeated):
+        lists.names[0][:] = listed
+        assert (await diary.walk(lists.serve())).unlisted == []
+    lists.names[0][:] = names[:100] + names[110:] + repeated
+    assert (await diary.walk(lists.serve())).unlisted == []
+    lists.names[0][:] = names[:100] + names[110:]
+    assert sorted((await diary.walk(lists.serve())).unlisted) == sorted(repeated)
+
+
+async def test_a_record_beside_another_one_of_its_url_is_known_while_it_is_listed(
+    diary: Diary,
+) -> None:
+    """As one of two records leaves, what it said is no record of the URL any more."""
+    names = [f"p{number}" for number in range(300)]
+    listed = [(SITE + name, "2026-01-01") for name in names]
+    second = (listed[5][0], "2026-01-02")
+    pages = {ROBOTS: named("list.xml")}
+    days = [
+        (listed, []),
+        ([*listed, second], ["p5"]),
+        (listed[:5] + listed[6:] + [second], []),
+        (listed[:5] + listed[6:] + [listed[5]], ["p5"]),
+    ]
+    for records, changed in days:
+        pages[f"{SITE}list.xml"] = urlset(*records)
+        assert (await diary.walk(pages)).changed == changed
