@@ -3,45 +3,72 @@
 # ///
 """A full-text index of a site in SQLite, kept up to date: run it once a day.
 
-    python rag_index.py update example.org index.db
+    python rag_index.py update example.org index.db --include '/docs/*' --language en
     python rag_index.py ask "when do the geese come" index.db
 
-Put your embeddings in place of FTS5: `store` and `ask` are the only functions that know it.
+Put your embeddings in place of FTS5: `save_text`, `load_text` and `ask` are the only functions that
+know it.
 """
 
+import argparse
 import asyncio
 import re
 import sqlite3
-import sys
-from collections import Counter
+from collections import defaultdict
 from contextlib import closing
+from hashlib import blake2b
+from typing import NamedTuple
 
 import trafilatura
 
-from sitemapreader import Changes, FetchError, FetchOptions, walk
+from sitemapreader import Changes, FetchError, FetchOptions, State, walk
 from sitemapreader.fetch import HttpFetcher, read_body
-from sitemapreader.pages import RobotsCache
+from sitemapreader.pages import RobotsCache, read_page
 
 AGENT = "mybot/1.0 (+https://example.org/bot)"
 MAX_BYTES = 10_000_000
 CHUNK_CHARS = 1_500
 WORKERS = 4
-CONTROLS = 3
-PATIENCE = 7  # runs until a text that several pages have in common is stored
+BATCH = 100  # pages that are read before they are stored
+CONTROLS = 3  # unchanged pages that are read after each batch
+COPIES = 20  # pages with the text of another one that a run reads again
+PATIENCE = 2  # runs in which pages share a text before one of them is stored
+MOVED = {301, 308}
+TABLES = """
+    CREATE VIRTUAL TABLE IF NOT EXISTS chunk USING fts5(url UNINDEXED, text);
+    CREATE TABLE IF NOT EXISTS page (url TEXT PRIMARY KEY, digest BLOB, stored_as TEXT);
+    CREATE INDEX IF NOT EXISTS page_digest ON page (digest);
+    CREATE TABLE IF NOT EXISTS to_visit (url TEXT PRIMARY KEY);
+    CREATE TABLE IF NOT EXISTS shared (digest BLOB PRIMARY KEY, runs INT);
+"""
 UNCHANGED = """
-    SELECT DISTINCT url FROM chunk WHERE url NOT IN (SELECT url FROM to_visit) LIMIT ?
+    SELECT url FROM page WHERE stored_as = url AND url NOT IN (SELECT url FROM to_visit)
+    ORDER BY random() LIMIT ?
 """
 
 
 def open_index(path):
-    """Open the index: chunks of texts, URLs to visit, and texts that several pages share."""
+    """Open the index: texts, their pages, URLs to visit, and texts that pages share."""
     index = sqlite3.connect(path)
-    index.execute(
-        "CREATE VIRTUAL TABLE IF NOT EXISTS chunk USING fts5(url UNINDEXED, text)"
-    )
-    index.execute("CREATE TABLE IF NOT EXISTS to_visit (url TEXT PRIMARY KEY)")
-    index.execute("CREATE TABLE IF NOT EXISTS shared (text TEXT PRIMARY KEY, runs INT)")
+    index.executescript(TABLES)
     return index
+
+
+# -- texts
+
+
+def save_text(index, url, text):
+    """Replace the chunks of a page; without a text, remove them."""
+    if index.execute("SELECT 1 FROM page WHERE url = ?", (url,)).fetchone():
+        index.execute("DELETE FROM chunk WHERE url = ?", (url,))
+    rows = [(url, chunk) for chunk in split(text or "")]
+    index.executemany("INSERT INTO chunk VALUES (?, ?)", rows)
+
+
+def load_text(index, url):
+    """Return the stored text of a page."""
+    rows = index.execute("SELECT text FROM chunk WHERE url = ? ORDER BY rowid", (url,))
+    return "\n".join(text for (text,) in rows)
 
 
 def split(text):
@@ -54,15 +81,6 @@ def split(text):
     return [chunk.strip() for chunk in chunks if chunk.strip()]
 
 
-def store(index, url, text):
-    """Replace the chunks of a page; without a text, remove them."""
-    with index:
-        index.execute("DELETE FROM chunk WHERE url = ?", (url,))
-        rows = [(url, chunk) for chunk in split(text or "")]
-        index.executemany("INSERT INTO chunk VALUES (?, ?)", rows)
-        index.execute("DELETE FROM to_visit WHERE url = ?", (url,))
-
-
 def ask(index, question, count=5):
     """Return the URLs and texts that fit a question best."""
     words = " OR ".join(re.findall(r"\w+", question))
@@ -70,100 +88,266 @@ def ask(index, question, count=5):
     return index.execute(query, (words, count)).fetchall()
 
 
-def find_notices(index, texts, controls):
-    """Return texts that are not of their pages: a notice of maintenance, a login, or none.
-
-    Several pages have such a text in common, or an unchanged page has it all at once.
-    """
-    changed = set()
-    for url in controls:
-        stored = index.execute("SELECT text FROM chunk WHERE url = ?", (url,))
-        if split(texts[url] or "") != [text for (text,) in stored]:
-            changed.add(texts[url])
-    seen = Counter(text for url, text in texts.items() if url not in controls)
-    several = [text for text in seen if text and seen[text] > 1]
-    is_usual = bool(controls) and not changed
-    return {None} | changed | count_shared(index, several, is_usual)
+def hash_text(text):
+    """Return the digest by which equal texts are found."""
+    return blake2b(text.encode(), digest_size=16).digest()
 
 
-def count_shared(index, texts, is_usual):
-    """Count the runs in which pages share a text; return the texts that are too new."""
-    known = dict(index.execute("SELECT text, runs FROM shared"))
-    runs = {text: known.get(text, 0) + is_usual for text in texts}
-    with index:
-        index.execute("DELETE FROM shared")
-        index.executemany("INSERT INTO shared VALUES (?, ?)", runs.items())
-    return {text for text in texts if runs[text] < PATIENCE}
+def is_alike(text, other):
+    """Return whether two texts share most words: a date or a counter may differ."""
+    words, others = set(text.split()), set(other.split())
+    return 2 * len(words & others) > len(words | others)
+
+
+# -- pages
+
+
+class Page(NamedTuple):
+    """A page: its text, the URL that it calls its own, and its URL after redirects."""
+
+    text: str
+    canonical: str
+    final_url: str
 
 
 async def read_text(fetcher, robots, url):
-    """Return the text of a page, or None if it gives none today."""
+    """Return a page; `None` if it gives no text today."""
     try:
         await robots.check(url)
         async with fetcher.open(url, check_redirect=robots.check) as response:
             body = await read_body(response, MAX_BYTES)
     except FetchError:
         return None
-    return await asyncio.to_thread(trafilatura.extract, body, output_format="markdown")
+    facts = read_page(body, response.url, response.headers)
+    text = await asyncio.to_thread(trafilatura.extract, body, output_format="markdown")
+    if not text or facts.says_missing:
+        return None
+    canonical = next(iter(facts.canonicals), response.url)
+    return Page(text, canonical, response.url)
 
 
-async def read_texts(fetcher, urls):
-    """Read pages, some at once; the fetcher is polite to the host. Return their texts by URL."""
-    robots, turn = RobotsCache(fetcher, AGENT), asyncio.Semaphore(WORKERS)
+async def read_texts(fetcher, robots, urls):
+    """Read pages, some at once; the fetcher is polite to the host. Return the ones with a text."""
+    turn = asyncio.Semaphore(WORKERS)
 
     async def read(url):
         async with turn:
             return url, await read_text(fetcher, robots, url)
 
-    return dict(await asyncio.gather(*map(read, urls)))
+    found = await asyncio.gather(*map(read, urls))
+    return {url: page for url, page in found if page}
 
 
-async def update(site, path):
-    """Visit the pages that are new or changed, and remove the ones that are gone."""
-    options = FetchOptions(user_agent=AGENT)
-    async with HttpFetcher(options) as fetcher:
-        state = f"{path}.state"
+def store(index, url, text, stored_as):
+    """Store a page, or that another URL has its text; without a text, remove it.
+
+    The other pages that had its former text are visited again.
+    """
+    digest = hash_text(text) if text else None
+    with index:
+        query = "SELECT digest FROM page WHERE url = ?"
+        known = index.execute(query, (url,)).fetchone()
+        if known != (digest,):
+            copies = "SELECT url FROM page WHERE stored_as = ? AND url <> stored_as"
+            index.execute(f"INSERT OR IGNORE INTO to_visit {copies}", (url,))
+        save_text(index, url, text if stored_as == url else None)
+        index.execute("DELETE FROM page WHERE url = ?", (url,))
+        if text:
+            row = url, digest, stored_as
+            index.execute("INSERT INTO page VALUES (?, ?, ?)", row)
+        index.execute("DELETE FROM to_visit WHERE url = ?", (url,))
+
+
+def remove(index, url):
+    """Remove a page."""
+    store(index, url, None, None)
+
+
+def find_target(urls, pages):
+    """Return the page to which all others of some URLs redirect, if there is one."""
+    targets = {pages[url].final_url for url in urls}
+    if len(targets) == 1 and targets.issubset(urls):
+        return targets.pop()
+    return None
+
+
+# -- a run
+
+
+class Run:
+    """One run over the pages to visit.
+
+    A text that several pages have in common is a notice of maintenance, a login, or the text of
+    copies. It is not stored before it was seen in `PATIENCE` runs in which other pages were as
+    usual. Then one URL stands for all: the canonical one, or else the first.
+
+    Attributes:
+        waiting: URLs whose text is not stored in this run.
+        copies: URL -> the one that has its text.
+    """
+
+    def __init__(self, index, fetcher):
+        self.index = index
+        self.fetcher = fetcher
+        self.robots = RobotsCache(fetcher, AGENT)
+        self.known = dict(index.execute("SELECT digest, runs FROM shared"))
+        self.shared = {}
+        self.waiting = set()
+        self.copies = {}
+
+    async def visit(self):
+        """Visit the pages, and store what they say, batch by batch."""
+        index = self.index
+        with index:
+            copies = "SELECT url FROM page WHERE url <> stored_as ORDER BY random()"
+            index.execute(f"INSERT OR IGNORE INTO to_visit {copies} LIMIT ?", (COPIES,))
+        urls = index.execute("SELECT url FROM to_visit ORDER BY length(url), url")
+        urls = [url for (url,) in urls]
+        for start in range(0, len(urls), BATCH):
+            await self.visit_batch(urls[start : start + BATCH])
+        with index:
+            index.execute("DELETE FROM shared")
+            index.executemany("INSERT INTO shared VALUES (?, ?)", self.shared.items())
+
+    async def visit_batch(self, urls):
+        """Visit some pages, those that had their texts, and some that should be as they were."""
+        pages = await read_texts(self.fetcher, self.robots, urls)
+        query = "SELECT url FROM page WHERE digest = ? AND url = stored_as"
+        texts = {hash_text(page.text) for page in pages.values()}
+        found = [row for text in texts for row in self.index.execute(query, (text,))]
+        former = [url for (url,) in found if url not in pages]
+        pages |= await read_texts(self.fetcher, self.robots, former)
+        groups = defaultdict(list)
+        for url, page in pages.items():
+            groups[page.text].append(url)
+        is_usual, notices = await self.read_controls(pages, groups)
+        for text, group in groups.items():
+            if text in notices:
+                self.waiting.update(group)
+            else:
+                self.store_group(text, group, pages, is_usual=is_usual)
+
+    async def read_controls(self, pages, groups):
+        """Return whether a page is as it was, and the texts of those that are not."""
+        former = {
+            url: load_text(self.index, url)
+            for (url,) in self.index.execute(UNCHANGED, (CONTROLS,))
+        }
+        if not former:  # the first batch of all
+            single = [group[0] for group in groups.values() if len(group) == 1]
+            former = {url: pages[url].text for url in single[-CONTROLS:]}
+        now = await read_texts(self.fetcher, self.robots, former)
+        is_usual = False
+        notices = set()
+        for url, page in now.items():
+            if is_alike(page.text, former[url]):
+                is_usual = True
+            elif page.final_url == url:  # it has not moved
+                notices.add(page.text)
+        return is_usual, notices
+
+    def store_group(self, text, urls, pages, *, is_usual):
+        """Store a text that some URLs have in common."""
+        digest = hash_text(text)
+        query = "SELECT url, url = stored_as FROM page WHERE digest = ?"
+        stored = dict(self.index.execute(query, (digest,)))
+        target = None
+        if digest not in self.shared:
+            target = find_target(urls, pages)
+        news = [url for url in urls if url not in stored and url != target]
+        if news and (len(urls) > 1 or stored or digest in self.shared):
+            runs = self.known.get(digest, 0) + is_usual
+            self.shared[digest] = max(runs, self.shared.get(digest, 0))
+            if runs < PATIENCE:
+                self.waiting.update(news)
+                urls = [url for url in urls if url not in news]
+        first = target or next((url for url in stored if stored[url]), None)
+        if urls and first is None:
+            canonical = {pages[url].canonical for url in urls}
+            first = min(urls, key=lambda url: (url not in canonical, len(url), url))
+        for url in urls:
+            store(self.index, url, text, first)
+            if url != first:
+                self.copies[url] = first
+
+
+async def update(site, path, **filters):
+    """Visit the pages that are new or changed, and remove the ones that are gone or have moved."""
+    if "://" not in site:
+        site = f"https://{site}/"
+    state = f"{path}.state"
+    async with HttpFetcher(FetchOptions(user_agent=AGENT)) as fetcher:
         with closing(open_index(path)) as index:
-            async with walk(site, fetcher=fetcher, state=Changes(state)) as entries:
-                await read_changes(index, fetcher, entries)
-    return entries.report
+            run = Run(index, fetcher)
+            changes = Changes(state)
+            async with walk(site, fetcher=fetcher, state=changes, **filters) as entries:
+                await read_changes(index, entries)
+                await run.visit()
+                async for page in entries.gone():
+                    remove(index, page.loc)
+            remove_moved(index, state)
+    return entries.report, run
 
 
-async def read_changes(index, fetcher, entries):
-    """Store what has changed; the request for a batch acknowledges the one before."""
+async def read_changes(index, entries):
+    """Note what has changed; the request for a batch acknowledges the one before."""
     async for batch in entries.batches():
         with index:
             rows = [(entry.loc,) for entry in batch]
             index.executemany("INSERT OR IGNORE INTO to_visit VALUES (?)", rows)
-    to_visit = [url for (url,) in index.execute("SELECT url FROM to_visit")]
-    controls = [url for (url,) in index.execute(UNCHANGED, (CONTROLS,))]
-    texts = await read_texts(fetcher, [*to_visit, *controls])
-    notices = find_notices(index, texts, controls)
-    same = sorted(url for url in to_visit if texts[url] and texts[url] in notices)
-    if same:
-        print("not stored, because other pages say the same:", len(same), same[:3])
-    for url in to_visit:
-        if texts[url] not in notices:
-            store(index, url, texts[url])
-    async for page in entries.gone():
-        store(index, page.loc, None)
+
+
+def remove_moved(index, state):
+    """Remove unlisted pages that redirect for good to a page of the index."""
+    query = "SELECT 1 FROM page WHERE url = ?"
+    for page in State(state).unlisted():
+        has_moved = page.http_status in MOVED
+        if has_moved and index.execute(query, (page.redirects_to,)).fetchone():
+            remove(index, page.loc)
+
+
+# -- the command
+
+
+def make_parser():
+    """Make the parser of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    commands = parser.add_subparsers(required=True, dest="command")
+    command = commands.add_parser("update", help="read a site, and update its index")
+    command.add_argument("site", help="a host or URL: example.org")
+    command.add_argument("path", help="the index, a file of SQLite")
+    for name in ("--include", "--exclude"):
+        command.add_argument(name, action="append", default=[], metavar="PATTERN")
+    command.add_argument("--language", default="", metavar="CODE")
+    command = commands.add_parser("ask", help="search an index")
+    command.add_argument("question")
+    command.add_argument("path", help="the index")
+    return parser
+
+
+def print_urls(what, urls):
+    """Print how many URLs there are, and the first three."""
+    if urls:
+        print(f"{what}:", len(urls), sorted(urls)[:3])
 
 
 def main():
     """Run the command."""
-    command, first, path = sys.argv[1:]
-    if command == "update":
-        report = asyncio.run(update(first, path))
-    with closing(open_index(path)) as index:
-        if command == "ask":
-            for url, text in ask(index, first):
+    arguments = vars(make_parser().parse_args())
+    path = arguments["path"]
+    if arguments.pop("command") == "ask":
+        with closing(open_index(path)) as index:
+            for url, text in ask(index, arguments["question"]):
                 print(f"{url}\n{text}\n")
-        else:
-            count = "SELECT count(DISTINCT url) FROM chunk"
-            (pages,) = index.execute(count).fetchone()
-            print(
-                f"{pages} pages in the index; sitemaps read completely: {report.complete}"
-            )
+        return
+    report, run = asyncio.run(update(**arguments))
+    print_urls("not stored, because other pages say the same", run.waiting)
+    same = {f"{url} = {first}" for url, first in run.copies.items()}
+    print_urls("stored once, with the same text", same)
+    with closing(open_index(path)) as index:
+        query = "SELECT count(*) FROM page WHERE url = stored_as"
+        (pages,) = index.execute(query).fetchone()
+    print(f"{pages} pages in the index; sitemaps read completely: {report.complete}")
 
 
 if __name__ == "__main__":

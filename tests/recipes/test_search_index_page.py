@@ -33,12 +33,14 @@ class Site:
         listed: pages that the sitemap lists.
         trouble: what each page answers instead: a status with a text.
         same: pages that have one text in common.
+        moved: path of a page -> where it is now.
     """
 
     versions: dict[str, int]
     listed: set[str]
     trouble: tuple[int, str] | None = None
     same: set[str] = attrs.field(factory=set)
+    moved: dict[str, str] = attrs.field(factory=dict)
 
     def write(self, name: str) -> str:
         if name in self.same:
@@ -54,6 +56,10 @@ class Site:
                 for each in self.listed
             )
             return web.Response(body=urlset(*days))
+        if name in self.moved:
+            return web.Response(
+                status=301, headers={"Location": f"/{self.moved[name]}"}
+            )
         if name == "robots.txt" or (self.trouble is None and name not in self.versions):
             return web.Response(status=404)
         status, text = self.trouble or (200, self.write(name))
@@ -164,3 +170,26 @@ async def test_pages_that_are_alike_are_stored_at_last(
         stored = [await pass_day() for _ in range(page["PATIENCE"])]
         assert stored == [1] * (page["PATIENCE"] - 1) + [3]
         assert not page["to_visit"]
+
+
+@pytest.mark.usefixtures("short_waits")
+async def test_a_page_that_has_moved_is_kept_at_its_new_url(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old URL leaves the index, unless its target is no page of the index."""
+    pytest.importorskip("trafilatura", reason="no trafilatura: pip install trafilatura")
+    monkeypatch.chdir(tmp_path)
+    clock = SetClock(monkeypatch)
+    names = ["avocet", "bittern", "crane", "dunlin"]
+    site = Site(dict.fromkeys(names, 1), set(names))
+    async with listen(site.answer) as base:
+        page = load_page(base)
+        for day in range(5):
+            if day == 1:
+                site.versions["egret"] = 1
+                site.listed = {"crane", "dunlin", "egret"}
+                site.moved = {"avocet": "egret", "bittern": "login"}
+            clock.now += DAY
+            await asyncio.to_thread(lambda: asyncio.run(page["update"](f"{base}/")))
+        kept = {url.removeprefix(f"{base}/") for url in page["index"]}
+        assert kept == {"bittern", "crane", "dunlin", "egret"}
