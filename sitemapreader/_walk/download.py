@@ -6,7 +6,6 @@ Every wait for the network is bounded by the budget.
 from __future__ import annotations
 
 from contextlib import (
-    AsyncExitStack,
     aclosing,
     asynccontextmanager,
     nullcontext,
@@ -197,17 +196,16 @@ async def read_patiently(
     url = response.url
     yielded_bytes = 0
     yielded_crc = 0
-    fault = FetchError(IssueCode.BODY_CUT, url)
-    async with AsyncExitStack() as stack:
-        while True:
+    fault: FetchError | None = None
+    opener: AbstractAsyncContextManager[Response] = nullcontext(response)
+    while True:
+        async with opener as opened:
             held = budget.held_seconds
             bytes_before = yielded_bytes
             received_bytes = 0
             received_crc = 0
             try:
-                async with aclosing(
-                    CountedChunks(response, budget, document)
-                ) as chunks:
+                async with aclosing(CountedChunks(opened, budget, document)) as chunks:
                     async for chunk in chunks:
                         known_bytes = yielded_bytes - received_bytes
                         new = chunk[known_bytes:]
@@ -233,13 +231,22 @@ async def read_patiently(
                 is_same_size = received_bytes == yielded_bytes
                 if is_same_size and received_crc == yielded_crc:
                     return
-                raise fault  # it has changed meanwhile
-            if close := getattr(response, "aclose", None):  # its slot is needed
+                # it has changed meanwhile
+                raise fault or FetchError(IssueCode.BODY_CUT, url)
+            if close := getattr(opened, "aclose", None):  # its slot is needed
                 await close()
-            await stack.aclose()
-            budget.take_document(url)
-            response = await stack.enter_async_context(reopen())
-            document.tries += getattr(response, "tries", 1)
+        budget.take_document(url)
+        opener = _open_again(reopen, document)
+
+
+@asynccontextmanager
+async def _open_again(
+    reopen: Callable[[], AbstractAsyncContextManager[Response]], document: Document
+) -> AsyncIterator[Response]:
+    """Open a document once more, and count its tries."""
+    async with reopen() as response:
+        document.tries += getattr(response, "tries", 1)
+        yield response
 
 
 async def read_events(

@@ -92,10 +92,10 @@ class BodyReading:
         is_blocked = fault is not None and fault.code is IssueCode.BLOCKED_BY_SITE
         if not verdict.is_wrong_guess() and not is_blocked:
             await self.delivery.deliver(verdict.held)
-            counts = reader.stats.counts.copy()
-            for code in verdict.list_consequences():
-                del counts[code]
-            context.report.add_counts(counts, document)
+            consequences = verdict.list_consequences()
+            counts = reader.stats.counts.items()
+            told = {code: number for code, number in counts if code not in consequences}
+            context.report.add_counts(told, document)
         is_index = document.format is Format.INDEX
         await self.delivery.end(self.hasher.snapshot().digest if is_index else None)
 

@@ -35,7 +35,7 @@ from sitemapreader._types.rows import get_column
 from sitemapreader._types.urls import host_of, origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sitemapreader._types.rows import Rows
 
@@ -254,7 +254,7 @@ class Report:
                 document.issues += (issue,)
         return True
 
-    def add_counts(self, counts: Counter[IssueCode], document: Document) -> None:
+    def add_counts(self, counts: Mapping[IssueCode, int], document: Document) -> None:
         """Add the uncounted Issues of a document: the ones past the first ten."""
         for code, number in counts.items():
             missing = number - document.counts[code]

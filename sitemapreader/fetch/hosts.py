@@ -209,7 +209,8 @@ class Host:
     def remove(self, slot: Slot) -> None:
         """Remove a slot, and admit others."""
         self._slots.discard(slot)
-        self.serve()
+        if self._queue:
+            self.serve()
 
     def serve(self) -> None:
         """Admit all waiting slots for which there is room."""

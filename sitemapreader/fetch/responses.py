@@ -238,9 +238,9 @@ class HttpResponse:
         while not (piece := self._checked.take_buffered()):
             if self._failure is not None:
                 raise self._failure
-            reading = self._checked.read_piece()
             if self._checked.is_complete():
-                return await reading
+                return b""
+            reading = self._checked.read_piece()
             seconds = self._options.idle_seconds
             self._slot.reclaim()
             try:

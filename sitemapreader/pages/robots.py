@@ -104,14 +104,19 @@ class RobotsCache:
             return Robots()
         if origin in self._known:
             return self._known[origin]
-        async with self._fetching.setdefault(origin, asyncio.Lock()):
-            file = self._files.pop(origin, None)
-            if file is None:
-                file = await self.fetch(f"{origin}/robots.txt", via)
-                self._keep_delay(url, file[0])
-            self._files[origin] = file
-            self._forget()
+        if origin not in self._files:
+            async with self._fetching.setdefault(origin, asyncio.Lock()):
+                if origin not in self._files:
+                    await self._fetch(origin, url, via)
+        file = self._files[origin] = self._files.pop(origin)
         return file[0]
+
+    async def _fetch(self, origin: str, url: str, via: Via | None) -> None:
+        """Fetch the robots.txt of an origin, in place of the ones that were not used."""
+        file = await self.fetch(f"{origin}/robots.txt", via)
+        self._keep_delay(url, file[0])
+        self._files[origin] = file
+        self._forget()
 
     def find_cached(self, url: str) -> Robots | None:
         """Return the robots.txt for a URL if it was fetched, else `None`."""
