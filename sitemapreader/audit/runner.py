@@ -396,8 +396,9 @@ class RuleRunner:
     ) -> FaultyPages | None:
         """Return how many pages have an error or a warning, and the rate of all pages.
 
-        Rules about URLs, links, images and videos count beside those about pages. `None` if no page
-        was judged, or no rule ran that could say so.
+        Rules about URLs, links, images and videos count beside those about pages. A link whose
+        fault is that of another page is no fault of its own. `None` if no page was judged, or no
+        rule ran that could say so.
         """
         judged = dict(self._database.ask(_QUERIES["looked_at"]))[unit]
         units = _UNITS_OF_PAGES[unit]
@@ -410,7 +411,9 @@ class RuleRunner:
         codes = sorted(
             each.rule.code
             for each in findings
-            if each.severity != mild and each.rule.unit in units
+            if each.severity != mild
+            and each.rule.unit in units
+            and not (each.cause and each.rule.unit in LINK_UNITS)
         )
         if not judged or not (can_say or codes):
             return None
@@ -501,7 +504,8 @@ class RuleRunner:
         """Return how many hits are on pages that any of some rules hits, and out of how many."""
         own = str(finding.rule.code)
         self._database.show_rules(own)
-        query = _QUERIES["shared"].format(own, self._hits_of(codes))
+        is_of_links = finding.rule.unit in LINK_UNITS
+        query = _QUERIES["shared"].format(own, self._hits_of(codes), is_of_links)
         count, hits = self._database.ask(query)[0]
         if not hits:  # it is about whole sitemaps
             hits = finding.urls

@@ -83,6 +83,41 @@ async def test_tracked_urls_that_name_their_page_are_one_fault() -> None:
             }
 
 
+@pytest.mark.parametrize(
+    ("target", "cause", "code"),
+    [
+        (page("<meta name=robots content=noindex>"), "page-noindex", "not-indexed"),
+        (answer(302, Location="/en/fine"), "page-redirects", "not-indexed"),
+        (404, "page-not-found", "broken"),
+        ("", "page-empty", "broken"),
+    ],
+)
+async def test_a_link_to_a_page_with_a_fault_is_that_fault(
+    target: Any, cause: str, code: str
+) -> None:
+    """The page with the link has none of its own; a link to an unlisted page has no such page."""
+    code = f"hreflang-target-{code}"
+    paths = ["en/fine", "de/fine", "en/bad", "de/bad"]
+    pages: dict[str, Any] = {path: page(text=f"{WORDS} {path}") for path in paths}
+    async with serve_pages(**FINE, **pages) as server:
+        for name in ("fine", "bad"):
+            both = [
+                f"<link rel=alternate hreflang={each} href={server.base}{each}/{name}>"
+                for each in ("en", "de")
+            ]
+            server.pages[f"/en/{name}"] = page("".join(both), f"{WORDS} en {name}")
+        server.pages["/de/bad"] = target
+        publish(server, *FINE, *paths)
+        select = ["pages", code]
+        with await judge(server.base, select=select) as result:
+            assert list_causes(result) == {cause: "", code: cause}
+            assert known(known(result.facts.pages).faulty).count == 1
+        publish(server, *FINE, *paths[:3])
+        with await judge(server.base, select=select) as result:
+            assert list_causes(result) == {code: ""}
+            assert known(known(result.facts.pages).faulty).count == 1
+
+
 @pytest.mark.parametrize("by_page", [False, True])
 async def test_alternates_that_are_not_indexed(by_page: bool) -> None:
     """A language version that redirects, is gone, or forbids indexing is found by its link."""

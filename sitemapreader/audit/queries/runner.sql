@@ -164,8 +164,13 @@ SELECT '{0}' AS code, coalesce(hit.url, '') AS url, coalesce(hit.detail, '') AS 
        coalesce(document.url, '') AS document
 FROM rule."{0}" AS hit LEFT JOIN document ON document.id = hit.document
 
--- shared: of the hits of a rule, the ones whose page other rules hit; {0} is its code, {1} are their URLs
-SELECT count(*) FILTER (path_of(url) IN (SELECT path_of(url) FROM ({1}) WHERE url <> '')), count(*)
+-- shared: of the hits of a rule, the ones whose page other rules hit; {0} is its code, {1} are their URLs; {2}
+-- says that it is about links, whose page is the one that they lead to, with which the detail begins
+SELECT count(*) FILTER (
+    path_of(CASE WHEN {2} THEN split_part(detail, ' ', 1) ELSE url END) IN (
+        SELECT path_of(url) FROM ({1}) WHERE url <> ''
+    )
+), count(*)
 FROM rule."{0}" WHERE url <> ''
 
 -- count_places: by sitemap, how many hits a rule has, and how many of these have a name; {0} is its code

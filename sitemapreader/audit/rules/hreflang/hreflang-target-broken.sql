@@ -2,6 +2,7 @@
 -- severity: error
 -- unit: links
 -- needs: hreflang, pages
+-- cause: page-missing, page-not-found, page-gone, page-error, page-soft-404, page-empty
 -- detects: The sitemap or the visited page of A names B, and B was visited: it is missing or fails, or
 --   is an error page or empty.
 -- meaning: There is no page in that language, and search engines ignore the link.

@@ -2,6 +2,8 @@
 -- severity: warning
 -- unit: links
 -- needs: hreflang, pages
+-- cause: page-noindex, page-redirects, page-login, page-canonical-elsewhere,
+--   page-canonical-variant, page-canonical-offsite, page-canonical-broken, page-canonical-leads-on
 -- detects: The sitemap or the visited page of A names B, and B was visited: it redirects, requires a
 --   login, forbids indexing, or names another page as canonical.
 -- meaning: Search engines ignore a link to a page that they do not index, and show no version of it
