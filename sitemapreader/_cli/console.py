@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 import time
@@ -21,6 +22,7 @@ from sitemapreader._cli.parser import (
     USAGE,
     name_options,
 )
+from sitemapreader._log import LOGGER
 from sitemapreader._types.counts import inflect
 from sitemapreader._types.issues import Issue, IssueCode, Severity, excerpt
 from sitemapreader._types.outcomes import (
@@ -179,18 +181,34 @@ _FALLBACK_WIDTH = 80
 
 @asynccontextmanager
 async def show_progress(console: Console, summary: RunSummary) -> AsyncIterator[None]:
-    """Show the progress within this context, if standard error is a terminal."""
-    if not console.shows_progress:
-        yield
-        return
-    task = asyncio.create_task(
-        _draw_progress(console, summary), name="sitemapreader.progress"
-    )
+    """Print long waits within this context, and the progress if there is a terminal."""
+    task = None
+    warnings = WarningHandler(console)
+    LOGGER.addHandler(warnings)
+    if console.shows_progress:
+        task = asyncio.create_task(
+            _draw_progress(console, summary), name="sitemapreader.progress"
+        )
     try:
         yield
     finally:
-        task.cancel()
-        console.draw("")
+        LOGGER.removeHandler(warnings)
+        if task is not None:
+            task.cancel()
+            console.draw("")
+
+
+class WarningHandler(logging.Handler):
+    """Handler of the package's logger, which prints its warnings: long waits for a host."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(logging.WARNING)
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a warning; errors have lines of their own."""
+        if record.levelno == logging.WARNING:
+            self._console.print_line(record.getMessage())
 
 
 async def _draw_progress(console: Console, summary: RunSummary) -> None:

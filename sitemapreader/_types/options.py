@@ -425,7 +425,8 @@ class FetchOptions:
     host_trials: int = _limit(3)
     """Failed trials after which the rest of a host's sitemaps is skipped."""
     retry_after_seconds: float = _limit(3600)
-    """Longest Retry-After to wait for; with a longer one the document is given up."""
+    """Longest Retry-After to wait for; with a longer one the document is given up. A walk also
+    gives it up if less of its time is left."""
     # allowed addresses
     max_redirects: int = _limit(5)
     """RFC 9309, section 2.3.1.2: "at least five consecutive redirects"."""

@@ -28,7 +28,7 @@ from sitemapreader.fetch.refusals import find_response, is_success, make_refusal
 from sitemapreader.fetch.urls import WEB_PORTS, is_conditional, parse_request_url
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
     from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
@@ -89,6 +89,8 @@ class RequestOptions(TypedDict, total=False):
     """Counter of the failures of the host."""
     max_redirects: int | None
     """Maximum number of redirects; `None` for the fetcher's option."""
+    seconds_left: Callable[[], float]
+    """Function that returns the time that is left; a document that must wait longer is given up."""
     error_pages: frozenset[int]
     """Statuses whose page is returned to the caller instead of an error."""
 

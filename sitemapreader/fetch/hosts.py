@@ -16,6 +16,7 @@ failure doubles the next one. After some failed trials the host is given up unti
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import time
 from collections import OrderedDict
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from sitemapreader._types.options import FetchOptions
 
 _PAUSE = "%s: no request for %.0f s: %s"
+LONG_WAIT_SECONDS = 10.0
+"""Longest wait for a host that is not worth a warning. The shell prints the warnings."""
 LENT_AFTER_SECONDS = 0.2
 """Time without a read after which the slot of a response is lent; one step takes less."""
 MAX_IDLE_HOSTS = 1024
@@ -134,8 +137,13 @@ class Host:
 
     def defer(self, seconds: float) -> None:
         """Start no request for `seconds` from now."""
-        LOGGER.info(_PAUSE, show_url(self.name), seconds, "Retry-After")
-        self.not_before = max(self.not_before, time.monotonic() + seconds)
+        now = time.monotonic()
+        level = logging.INFO
+        # a run that nobody watches would seem to hang; a second document of the host is no news
+        if now + seconds > max(self.not_before, now) + LONG_WAIT_SECONDS:
+            level = logging.WARNING
+        LOGGER.log(level, _PAUSE, show_url(self.name), seconds, "Retry-After")
+        self.not_before = max(self.not_before, now + seconds)
 
     def slow_down(self) -> None:
         """Halve the rate after a 429; several at the same moment count once."""

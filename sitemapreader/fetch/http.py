@@ -31,7 +31,13 @@ from sitemapreader._types.options import (
 )
 from sitemapreader._types.urls import host_of
 from sitemapreader.fetch.client import Client, MakesClients, Trust
-from sitemapreader.fetch.hosts import PAUSE_CODES, UNSENT_CODES, HostThrottle, Slot
+from sitemapreader.fetch.hosts import (
+    PAUSE_CODES,
+    UNSENT_CODES,
+    Host,
+    HostThrottle,
+    Slot,
+)
 from sitemapreader.fetch.proxies import Proxies
 from sitemapreader.fetch.refusals import make_refusal
 from sitemapreader.fetch.responses import (
@@ -343,9 +349,11 @@ class Exchange:
                 response = await self._fetch()
             except FetchError as error:
                 error.tries = attempts
-                if error.code in UNSENT_CODES and not error.redirects:
+                is_deferred = error.code in PAUSE_CODES or _is_deferred(error)
+                is_unsent = error.code in UNSENT_CODES or is_deferred
+                if is_unsent and not error.redirects:
                     error.tries = attempts - 1
-                if error.code in PAUSE_CODES:
+                if is_deferred:
                     error.http_status = status
                 if not may_pass(error):
                     raise
@@ -414,7 +422,7 @@ class Exchange:
         self._trust.check(chain.requested)
         host = self._fetcher.hosts[chain.requested.host]
         join = partial(self._join_address, slot, chain.requested)
-        await host.acquire(slot, join, self._check_breaker)
+        await host.acquire(slot, join, partial(self._check_wait, host))
         # again, because the host may have failed while another name of it was served
         self._check_breaker(0.0)
 
@@ -427,6 +435,24 @@ class Exchange:
             # the first address in order stands for all names of a server
             address = min(entry["host"] for entry in self._route.addresses)
             await self._fetcher.addresses[address].admit(slot)
+
+    def _count_seconds_left(self) -> float:
+        """Return the time in which a response is of use."""
+        count = self._request_options.get("seconds_left")
+        return math.inf if count is None else count()
+
+    def _check_wait(self, host: Host, wait: float) -> None:
+        """Raise FetchError if the host requested a wait that is too long, or the breaker does."""
+        _, delay = host.rate
+        # the time of a walk may end while it keeps the delay between two requests
+        if wait > max(delay, self._count_seconds_left()):
+            raise FetchError(
+                IssueCode.RETRY_LATER,
+                self._url,
+                f"requested to wait for {wait:.0f} s",
+                retry_after_seconds=wait,
+            )
+        self._check_breaker(wait)
 
     def _check_breaker(self, wait: float) -> None:
         breaker = self._request_options.get("breaker")
@@ -505,11 +531,17 @@ class Exchange:
             options,
             reason=checked.reason or "",
             signed_as=checked.request_info.headers.get("Signature-Agent"),
+            seconds_left=self._count_seconds_left(),
         )
         wait = error.retry_after_seconds
         if wait is not None and wait <= options.retry_after_seconds:
             host.defer(wait)
         raise error
+
+
+def _is_deferred(error: FetchError) -> bool:
+    """Return whether no request was sent, because the host had requested a wait before."""
+    return error.code is IssueCode.RETRY_LATER and error.http_status is None
 
 
 def _choose_wait(attempts: int, options: FetchOptions) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -84,10 +85,12 @@ def make_refusal(
     *,
     reason: str = "",
     signed_as: str | None = None,
+    seconds_left: float = math.inf,
 ) -> FetchError:
     """Return the error for a response; RETRY_LATER if its Retry-After is too long.
 
-    `reason` is the phrase behind the status; `signed_as` the agent that signed the request.
+    `reason` is the phrase behind the status; `signed_as` the agent that signed the request;
+    `seconds_left` the time in which the response is of use.
     """
     detail = f"{status} {reason}".rstrip()
     wait = None
@@ -103,7 +106,7 @@ def make_refusal(
     elif vendor := find_protection(status, headers):
         code = IssueCode.BLOCKED_BY_SITE
         detail = f"{detail}, {vendor}"
-    elif wait is not None and wait > options.retry_after_seconds:
+    elif wait is not None and wait > min(options.retry_after_seconds, seconds_left):
         code = IssueCode.RETRY_LATER
     return FetchError(code, url, detail, http_status=status, retry_after_seconds=wait)
 

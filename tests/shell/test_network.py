@@ -26,6 +26,19 @@ if TYPE_CHECKING:
 URLS = 3
 
 
+def test_a_host_that_asks_for_a_long_wait_is_named() -> None:
+    """A wait that is longer than the time of a site is not begun; it is named with its host."""
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(status=503, headers={"Retry-After": "3600"})
+
+    with serving(answer) as (base,):
+        done = run(base, "--max-time", "1000")
+    assert done.returncode == 4
+    assert done.stderr.count("127.0.0.1: no request for 3600 s: Retry-After") == 1
+    assert "failed: 1 retry-later" in done.stderr
+
+
 class Watch:
     """What a server has seen."""
 

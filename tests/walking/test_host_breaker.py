@@ -17,6 +17,7 @@ from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._types.outcomes import Status
 from sitemapreader.fetch.hosts import HostBreaker
+from sitemapreader.fetch.http import HttpFetcher
 from tests.support.grouping import grouped
 from tests.support.serving import Answer, Site, serve_site
 from tests.support.walking import (
@@ -242,17 +243,46 @@ async def test_a_host_that_asks_for_a_long_wait_holds_up_no_other(
 
 @pytest.mark.parametrize("code", [429, 503])
 @pytest.mark.parametrize("path", ["/robots.txt", "/sitemap.xml"])
-async def test_the_clock_of_a_walk_ends_the_wait_for_a_host(
-    path: str, code: int
-) -> None:
-    """The Issue says that the host requested it, and how long it would have been."""
+async def test_no_wait_that_is_longer_than_the_walk(path: str, code: int) -> None:
+    """A host that requests one is given up at once, with its status and the wait."""
     async with serve_site() as site:
-        site.pages[path] = Answer(status=code, headers={"Retry-After": "50"})
-        read = await read_site(site.base, limits=Limits(walk_seconds=0.5))
-        assert site.times[path] == 1
-    said = [each.value or "" for each in read.report.issues if "seconds" in each.code]
-    assert re.fullmatch(r"its host requested to wait for (49|50) s more", said[0])
+        site.pages[path] = Answer(status=code, headers={"Retry-After": "500"})
+        read = await read_site(site.base, limits=Limits(walk_seconds=400))
+        assert site.times[path] == len(site.requested) - (path != "/robots.txt") == 1
+    outcome = read.report.outcome
+    assert (outcome.status, outcome.reason) == ("failed", "retry-later")
+    assert (outcome.http_status, outcome.retry_after) == (code, 500)
     assert not read.report.complete
+
+
+async def test_the_clock_of_a_walk_ends_the_wait_for_a_host() -> None:
+    """The Issue says that the host requested the delay, and how long it would have been."""
+    async with serve_site() as site:
+        fill(site, 2, 404)
+        robots = f"User-agent: *\nCrawl-delay: 50\nSitemap: {site.base}/index.xml\n"
+        site.pages["/robots.txt"] = Answer(robots.encode())
+        read = await read_site(site.base, limits=Limits(walk_seconds=0.5))
+    said = [each.value or "" for each in read.report.issues if "seconds" in each.code]
+    assert re.search(r"its host requested to wait for (49|50) s more", said[0])
+    assert not read.report.complete
+
+
+async def test_a_host_that_another_walk_was_told_to_leave_alone() -> None:
+    """A later walk with less time gives it up without a request; one with more time waits."""
+    async with serve_site() as site, HttpFetcher() as fetcher:
+        site.pages["/robots.txt"] = Answer(status=503, headers={"Retry-After": "500"})
+        for _ in range(2):
+            read = await read_site(
+                site.base, fetcher=fetcher, limits=Limits(walk_seconds=400)
+            )
+            assert read.report.outcome.reason == "retry-later"
+            assert 490 < (read.report.outcome.retry_after or 0) <= 500
+        assert len(site.requested) == 1
+        limits = Limits(walk_seconds=1_000)
+        async with walk(site.base, fetcher=fetcher, limits=limits) as waiting:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(aiter(waiting)), 0.1)
+        assert len(site.requested) == 1
 
 
 def test_a_host_that_requests_a_long_wait_is_no_host_that_failed() -> None:
