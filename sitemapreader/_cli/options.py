@@ -48,7 +48,7 @@ WHY_FORMATS = ("text", "jsonl", "json", "csv", "tsv")
 SCALE_FORMATS = ("text", "json")
 WATCH_FORMATS = ("plain", "jsonl")
 AUDIT_FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
-COMPARE_FORMATS = ("text", "markdown", "json")
+COMPARE_FORMATS = ("text", "markdown", "json", "csv")
 FAIL_ON = ("error", "warning", "info", "never")
 
 
@@ -189,9 +189,11 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                **_COUNTED),
         Option("folder", "mcp", "folder for the states of sites; made if missing",
                metavar="FOLDER"),
-        Option("before", "compare", "report of an audit, made by -o report.json",
+        Option("before", "compare", "report of an audit, made by -o report.json; or a list of "
+               "URLs: .csv .jsonl .txt .parquet and others, or a sitemap",
                **_READABLE | {"metavar": "BEFORE"}),
-        Option("after", "compare", "report of a later audit", **_READABLE | {"metavar": "AFTER"}),
+        Option("after", "compare", "report of a later audit, or a later list",
+               **_READABLE | {"metavar": "AFTER"}),
         Option("key_file", "identity", "file with an Ed25519 key; made if missing",
                metavar="KEY_FILE"),
         Option("--headers", "identity", "print headers for a static server, valid for N days",
@@ -336,7 +338,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "page: .csv .jsonl .parquet (may be repeated)",
                action="append", **_WRITTEN),
         Option("-o --output", "compare",
-               "write the comparison to FILE, in the format of its suffix: .txt .md .json",
+               "write the comparison to FILE, in the format of its suffix: .txt .md .json .csv",
                **_WRITTEN),
         Option("-o --output", "scale", "write to FOLDER, or to its URL, such as s3://bucket/crawl",
                metavar="FOLDER", required=True),

@@ -22,6 +22,7 @@ from sitemapreader.audit.models import (
 from sitemapreader.audit.report import GRADES, show_percent, show_text, write_code
 from sitemapreader.audit.rules import ABOUT_US
 from sitemapreader.audit.values import SCHEMA, Difference, Trend
+from sitemapreader.output import format_table
 
 if TYPE_CHECKING:
     import os
@@ -281,11 +282,13 @@ def _compare_urls(
 
 
 def format_differences(name: str, differences: Iterable[Difference]) -> str:
-    """Return differences as "text", "markdown" or "json"."""
+    """Return differences as "text", "markdown", "csv" or "json"."""
     differences = list(differences)
     if name == "json":
         rows = [attrs.asdict(each) for each in differences]
         return json.dumps({"schema": SCHEMA, "differences": rows}, indent=2) + "\n"
+    if name == "csv":
+        return _write_csv(differences)
     cells = [
         (
             each.trend,
@@ -322,6 +325,22 @@ def format_differences(name: str, differences: Iterable[Difference]) -> str:
     return "\n".join([*lines, "", _count_trends(differences)]) + "\n"
 
 
+def _write_csv(differences: Iterable[Difference]) -> str:
+    """Return a row for each URL of a difference, or one for a difference without URLs."""
+    rows = []
+    for each in differences:
+        about = (each.trend, each.severity, each.code)
+        values = tuple(
+            "" if value is None else str(value) for value in (each.before, each.after)
+        )
+        named = [
+            (word, url) for word, urls in _group_urls(each).items() for url in urls
+        ]
+        rows += [(*about, *values, *subject) for subject in named or [("", "")]]
+    names = ("trend", "severity", "rule", "before", "after", "change", "url")
+    return format_table(names, rows)
+
+
 def _count_trends(differences: Iterable[Difference]) -> str:
     """Return the number of findings with each trend, as "1 new, 2 the same"."""
     counts = Counter(each.trend for each in differences)
@@ -341,20 +360,24 @@ def _list_urls(
     show: Callable[[str], str],
 ) -> Iterator[str]:
     """Yield lines of new and mended URLs, and of how many hits are still there."""
+    named = _group_urls(difference)
+    for word, urls in named.items():
+        yield from (f"{indent}{word}: {show(url)}" for url in urls[:_MAX_SHOWN])
+        if len(urls) > _MAX_SHOWN:
+            yield f"{indent}{word}: {len(urls) - _MAX_SHOWN:,} more"
+    if difference.still and named:
+        yield f"{indent}still: {difference.still:,}"
+
+
+def _group_urls(difference: Difference) -> dict[str, list[str]]:
+    """Return the URLs of a difference by "new", "mended" and the like."""
     named = {
         "new": difference.new,
         "mended": difference.mended,
         "judged only before": difference.only_before,
         "judged only after": difference.only_after,
     }
-    for word, urls in named.items():
-        if not urls:
-            continue
-        yield from (f"{indent}{word}: {show(url)}" for url in urls[:_MAX_SHOWN])
-        if len(urls) > _MAX_SHOWN:
-            yield f"{indent}{word}: {len(urls) - _MAX_SHOWN:,} more"
-    if difference.still and any(named.values()):
-        yield f"{indent}still: {difference.still:,}"
+    return {word: urls for word, urls in named.items() if urls}
 
 
 def _show_finding(value: float | None) -> str:

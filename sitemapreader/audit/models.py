@@ -68,6 +68,29 @@ def read_json(
     raise AuditInputError(f"{path} was written by another version: {advice}")
 
 
+LIST_SUFFIXES = (
+    *(".txt", ".urls", ".log", ".list", ".csv", ".tsv"),
+    *(".jsonl", ".ndjson", ".parquet"),
+)
+"""Suffixes of a list of URLs, all but the last also with .gz behind them."""
+_XML_SUFFIXES = (".xml", ".rss", ".atom")
+
+
+def is_array(path: Path) -> bool:
+    """Return whether a file is an array in JSON."""
+    if path.suffix.lower() != ".json" or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(_BYTES_TO_DETECT).lstrip().startswith(b"[")
+
+
+def is_url_list(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is a list of URLs or a sitemap, by its suffix, and not an audit."""
+    suffix = Path(Path(path).name.lower().removesuffix(".gz")).suffix
+    return suffix in (*LIST_SUFFIXES, *_XML_SUFFIXES) or is_array(Path(path))
+
+
+_BYTES_TO_DETECT = 1_000
 _URL_IN_TEXT = re.compile(r"[^\s(),;]+(?:[(),;]+[^\s(),;]+)*")
 """A URL in a text, without the brackets and commas around it."""
 

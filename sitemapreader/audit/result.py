@@ -375,19 +375,15 @@ class Audit:
 
     def _write_workbook(self, path: str | os.PathLike[str]) -> None:
         """Write a workbook: a sheet of all hits, and one of the visited pages."""
-        from sitemapreader.output.sink import Output  # noqa: PLC0415 (as `open_output` does)
-        from sitemapreader.output.workbook import WorkbookEncoder  # noqa: PLC0415
-
-        name = os.fspath(path)
         columns = self._add_new(HIT_COLUMNS)
-        encoder = WorkbookEncoder(name, (*_FINDING_COLUMNS, *columns), "findings")
-        with self._database.map_disk_errors(), Output(name, encoder, None) as output:
+        with self._database.map_disk_errors(), open_output(path) as output:
+            output.begin_sheet("findings", (*_FINDING_COLUMNS, *columns))
             for finding in self.findings:
                 about = (finding.severity, finding.rule.title)
                 for batch in self._list_rows(self._query_hits(finding.rule)):
                     output.write_records([(*row, *about) for row in batch])
             if self._has_pages:
-                encoder.begin_sheet("pages", PAGE_COLUMNS)
+                output.begin_sheet("pages", PAGE_COLUMNS)
                 for batch in self._list_rows(self._query_pages()):
                     output.write_records(batch)
 

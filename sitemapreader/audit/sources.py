@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import zlib
@@ -24,7 +25,9 @@ import pyarrow as pa
 from sitemapreader import FetchOptions, SiteTask, read, walk
 from sitemapreader._bytes.lines import iterate_lines
 from sitemapreader._types.errors import FetchError
-from sitemapreader._types.issues import excerpt, show_url
+from sitemapreader._types.issues import Issue, Severity, excerpt, show_url
+from sitemapreader._types.models import UrlEntry
+from sitemapreader._types.outcomes import RECORD_ERRORS
 from sitemapreader._types.urls import (
     has_web_scheme,
     origin_of,
@@ -38,7 +41,7 @@ from sitemapreader.audit.database import (
     read_queries,
     write_literal,
 )
-from sitemapreader.audit.models import AuditInputError
+from sitemapreader.audit.models import AuditInputError, is_array
 from sitemapreader.audit.values import Hit, Place
 from sitemapreader.fetch import FolderFetcher, HttpFetcher
 from sitemapreader.output import make_array
@@ -277,8 +280,25 @@ _TABLE_READERS = {
 """Suffix of a file -> its reader in DuckDB."""
 _BY_LINES = (_KNOWN_QUERIES["text"], _KNOWN_QUERIES["objects"])
 """Readers of the table `line`, which holds the lines of the file."""
-_CREATE = "CREATE OR REPLACE TABLE arrived (loc VARCHAR)"
-_ARRIVE = "INSERT INTO arrived SELECT loc FROM arriving"
+_CREATE = "CREATE OR REPLACE TABLE arrived (loc VARCHAR, lastmod VARCHAR)"
+_ARRIVE = "INSERT INTO arrived (loc) SELECT loc FROM arriving"
+_ARRIVE_DATED = "INSERT INTO arrived SELECT loc, lastmod FROM arriving"
+
+
+@attrs.frozen
+class _ListKind:
+    """A kind of list: its noun, the names of its column of URLs, and the table of its pages."""
+
+    noun: str
+    columns: tuple[str, ...] = LIST_COLUMNS
+    crawled: str = ""
+
+
+_KINDS = {
+    "known": _ListKind("`urls`: the list of known URLs", LIST_COLUMNS, "crawled"),
+    "old": _ListKind("`was`: the list of old URLs", OLD_COLUMNS, "old_crawled"),
+    "listed": _ListKind("the list"),
+}
 
 
 def load_known(
@@ -306,6 +326,78 @@ def load_known(
         locs = make_array(batch, pa.string())
         database.load(pa.record_batch([locs], names=["loc"]), [_ARRIVE])
     return _end_list(database, table, f"the list of {table} URLs")
+
+
+def load_listed(database: AuditDatabase, path: str | PathLike[str], table: str) -> None:
+    """Make a table of the URLs in a table, text or sitemap, with their dates.
+
+    Raises AuditInputError if it cannot be read to its end, or has no URL.
+    """
+    path = Path(path)
+    _begin_list(database, "")
+    if is_array(path):
+        _load_array(database, path)
+    elif _is_list(path) or not path.is_file():
+        _read(database, path, "listed")
+    else:
+        _load_sitemap(database, path)
+    database.ask(_KNOWN_QUERIES["add_listed"].format(table), blanks=_ALL_BLANKS)
+    if not database.ask(f"SELECT 1 FROM {table} LIMIT 1"):
+        raise AuditInputError(f"{path} has no URL that begins with http:// or https://")
+
+
+def _load_array(database: AuditDatabase, path: Path) -> None:
+    """Insert the objects, or the texts, of a JSON array; raise AuditInputError."""
+    try:
+        values = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise AuditInputError(
+            f"the list {path} cannot be read: {excerpt(str(error))}"
+        ) from None
+    rows: list[dict[str, str | None]] = []
+    for value in values:
+        found = value if isinstance(value, dict) else {"loc": value}
+        names = {str(name).lower(): text for name, text in found.items()}
+        loc = next((names[name] for name in LIST_COLUMNS if name in names), None)
+        rows.append(
+            {"loc": _text_or_none(loc), "lastmod": _text_or_none(names.get("lastmod"))}
+        )
+    _insert_dated(database, rows)
+
+
+def _load_sitemap(database: AuditDatabase, path: Path) -> None:
+    """Insert the URLs of a sitemap; raise AuditInputError if it cannot be read to its end."""
+    rows: list[dict[str, str | None]] = []
+    try:
+        with path.open("rb") as file:
+            for event in read(file):
+                if isinstance(event, UrlEntry):
+                    date = event.lastmod.isoformat() if event.lastmod else None
+                    rows.append({"loc": event.loc, "lastmod": date})
+                elif (
+                    isinstance(event, Issue)
+                    and event.severity is Severity.ERROR
+                    and event.code not in RECORD_ERRORS
+                ):
+                    raise AuditInputError(f"{path} cannot be read: {event.message}")
+    except OSError as error:
+        raise AuditInputError(f"{path} cannot be read: {error.strerror}") from None
+    _insert_dated(database, rows)
+
+
+def _insert_dated(database: AuditDatabase, rows: list[dict[str, str | None]]) -> None:
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        part = rows[start : start + _ROWS_AT_ONCE]
+        columns = [
+            make_array([row[name] for row in part], pa.string())
+            for name in ("loc", "lastmod")
+        ]
+        batch = pa.record_batch(columns, names=["loc", "lastmod"])
+        database.load(batch, [_ARRIVE_DATED])
+
+
+def _text_or_none(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def find_old(source: Known) -> SiteTask | None:
@@ -392,14 +484,9 @@ def _read(
     table: str,
 ) -> None:
     """Insert the texts of a file that may be URLs, and a crawl's columns about them."""
-    argument = "urls"
-    columns: tuple[str, ...] = LIST_COLUMNS
-    crawled = "crawled"
-    if table == "old":
-        argument = "was"
-        columns = OLD_COLUMNS
-        crawled = "old_crawled"
-    what = f"`{argument}`: the list of {table} URLs"
+    kind = _KINDS[table]
+    columns = kind.columns
+    what = kind.noun
     if not path.is_file():
         raise AuditInputError(f"{what} cannot be read: there is no file {path}")
     name = path.name.lower().removesuffix(".gz")
@@ -433,16 +520,18 @@ def _read(
                 f"{path} has no column of URLs: name one of its columns "
                 f"({', '.join(described) or 'none'}) {', '.join(columns)}"
             )
-        database.ask(
-            _KNOWN_QUERIES["read"].format(_quote_name(column), reader), **passed
-        )
+        date = "NULL"
+        if "lastmod" in names:
+            date = _quote_name(names["lastmod"])
+        query = _KNOWN_QUERIES["read"].format(_quote_name(column), date, reader)
+        database.ask(query, **passed)
         new = next((names[name] for name in NEW_COLUMNS if name in names), None)
         if table == "old" and new is not None:
             query = _KNOWN_QUERIES["add_targets"].format(
                 _quote_name(column), _quote_name(new), reader
             )
             database.ask(query, **passed, blanks=_ALL_BLANKS)
-        if not names.keys().isdisjoint(ABOUT["status"]):
+        if kind.crawled and not names.keys().isdisjoint(ABOUT["status"]):
             sources = {"loc": column} | {
                 field: next((names[name] for name in known if name in names), None)
                 for field, known in ABOUT.items()
@@ -451,7 +540,7 @@ def _read(
                 f"{'NULL' if each is None else _quote_name(each)}::VARCHAR AS {field}"
                 for field, each in sources.items()
             )
-            query = _KNOWN_QUERIES["add_crawled"].format(crawled, chosen, reader)
+            query = _KNOWN_QUERIES["add_crawled"].format(kind.crawled, chosen, reader)
             database.ask(query, **passed, blanks=_ALL_BLANKS)
         database.ask("DROP TABLE IF EXISTS line")
     except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error) as error:

@@ -406,6 +406,41 @@ class AuditReport:
 
 
 @attrs.define(kw_only=True)
+class DateChange:
+    """A URL whose lastmod has changed, with both as the lists have them; `None` without one."""
+
+    url: str
+    before: str | None
+    after: str | None
+
+
+@attrs.define(kw_only=True)
+class ListDifference:
+    """The difference of two lists of URLs.
+
+    Attributes:
+        new: URLs of the later list alone.
+        unlisted: URLs of the earlier list alone.
+        changed: URLs of both, whose lastmod is another one.
+        same: number of all others.
+        has_dates: whether both lists have dates, so that these were compared.
+    """
+
+    new: list[str] = attrs.field(factory=list)
+    unlisted: list[str] = attrs.field(factory=list)
+    changed: list[DateChange] = attrs.field(factory=list)
+    same: int = 0
+    has_dates: bool = True
+
+    @property
+    def severity(self) -> str:
+        """The gravity: a URL that is unlisted is an "error", any other difference an "info"."""
+        if self.unlisted:
+            return "error"
+        return "info" if self.new or self.changed else ""
+
+
+@attrs.define(kw_only=True)
 class Difference:
     """The change of a finding between two audits.
 

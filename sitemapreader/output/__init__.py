@@ -10,6 +10,7 @@ import os
 import sys
 from contextlib import nullcontext
 from importlib import import_module
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -205,6 +206,19 @@ def find_format(path: str | None) -> str:
             f"end it with {', '.join(SUFFIXES)}, or pass one of {', '.join(FORMATS)}"
         )
     return SUFFIXES[suffix]
+
+
+def format_table(names: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return rows of texts as CSV that is safe in spreadsheets; the column `url` has URLs."""
+    from sitemapreader._columns import Column
+    from sitemapreader.output.text import make_encoder
+
+    columns = [
+        Column(name, str, always=True, is_url=name == "url", get=itemgetter(place))
+        for place, name in enumerate(names)
+    ]
+    encoder = make_encoder("csv", columns, "\n", "utf-8", header=True)
+    return (encoder.head + encoder.encode(list(rows))).decode()
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:

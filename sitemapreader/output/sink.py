@@ -11,12 +11,13 @@ import select
 import stat
 import sys
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
+    from sitemapreader._columns import Column
     from sitemapreader._types.models import UrlEntry
     from sitemapreader._types.rows import OutputRows, SiteRows
 
@@ -48,6 +49,13 @@ class Encoder:
     def encode(self, rows: OutputRows) -> bytes:
         """Return the bytes of these records, as far as they are complete."""
         raise NotImplementedError
+
+    def begin_sheet(self, name: str, columns: Sequence[Column]) -> None:
+        """Begin a sheet of a workbook, with columns of its own."""
+        raise TypeError(
+            f"the sheet {name!r} with {len(columns)} columns needs a workbook: "
+            "end the name with .xlsx"
+        )
 
     def end(self) -> Iterable[bytes]:
         """Return the remaining bytes and the end of the file, in pieces."""
@@ -179,6 +187,10 @@ class Output:
             return
         if path.stat().st_size:
             raise FileExistsError(errno.EEXIST, _IS_DELIVERED, self.name)
+
+    def begin_sheet(self, name: str, columns: Sequence[Column]) -> None:
+        """Begin a sheet of a workbook, with columns of its own; TypeError for other formats."""
+        self._encoder.begin_sheet(name, columns)
 
     def prepare(self) -> list[tuple[Path, Path]]:
         """Bring the file to the disk; return its two paths if it must be renamed.

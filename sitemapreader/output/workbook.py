@@ -44,9 +44,7 @@ class WorkbookEncoder(Encoder):
     Raises ModuleNotFoundError: XlsxWriter is not installed.
     """
 
-    def __init__(
-        self, _path: str, columns: Sequence[Column], sheet: str = "urls"
-    ) -> None:
+    def __init__(self, _path: str, columns: Sequence[Column]) -> None:
         with name_extra("xlsx needs", "xlsx"):
             from xlsxwriter import Workbook  # noqa: PLC0415 (an extra)
         self._folder = TemporaryDirectory(prefix="sitemapreader-")
@@ -57,14 +55,19 @@ class WorkbookEncoder(Encoder):
         self._bold = self._book.add_format({"bold": True})
         self._day = self._book.add_format({"num_format": "yyyy-mm-dd"})
         self._moment = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
-        self.begin_sheet(sheet, columns)
+        self._columns = columns
+        self._name = ""
 
     def begin_sheet(self, name: str, columns: Sequence[Column]) -> None:
-        """Begin a sheet, into which the next records are written."""
+        """Begin a sheet for the next records; without it, they are in the sheet `urls`."""
         self._columns = columns
         self._name = name
         self._sheets_of_name = 0
         self._add_sheet()
+
+    def _need_sheet(self) -> None:
+        if not self._name:
+            self.begin_sheet("urls", self._columns)
 
     def _add_sheet(self) -> None:
         self._sheets_of_name += 1
@@ -81,6 +84,7 @@ class WorkbookEncoder(Encoder):
 
     def encode(self, rows: OutputRows) -> bytes:
         """Write records into the sheet, and return nothing until the end."""
+        self._need_sheet()
         cells_by_column = [_list_cells(column, rows) for column in self._columns]
         for cells in zip(*cells_by_column, strict=True):
             if self._row == MAX_ROWS:
@@ -98,6 +102,7 @@ class WorkbookEncoder(Encoder):
 
     def end(self) -> Iterator[bytes]:
         """Yield the file in pieces."""
+        self._need_sheet()
         self._book.close()
         with self._path.open("rb") as file:
             while piece := file.read(_WORKBOOK_PIECE_BYTES):

@@ -165,7 +165,7 @@ def test_a_swap_of_pages_is_found(pages: int | None, tmp_path: Path) -> None:
         assert (ran.returncode, ran.stdout) == (5, "")
         assert f"{BASE}{broken[0]}" in output.read_text()
     assert (
-        "end it with .txt, .json, .md" in run("compare", *names, "-o", "x.csv").stderr
+        "end it with .txt, .json, .md" in run("compare", *names, "-o", "x.pdf").stderr
     )
     # what is mended alone is better
     build_site(site, lost=[*lost, *mended], listed=GONE + FINE)

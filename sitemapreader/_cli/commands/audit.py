@@ -52,7 +52,12 @@ from sitemapreader._types.errors import name_extra
 from sitemapreader._types.issues import Severity
 from sitemapreader._types.urls import path_of
 from sitemapreader.audit.compare import compare_audits, format_differences
-from sitemapreader.audit.models import AuditInputError, AuditOptions, RuleSettings
+from sitemapreader.audit.models import (
+    AuditInputError,
+    AuditOptions,
+    RuleSettings,
+    is_url_list,
+)
 from sitemapreader.audit.report import (
     find_audit_format,
     find_hits_suffix,
@@ -401,12 +406,9 @@ def run_compare(arguments: argparse.Namespace) -> int:
     try:
         if path != STANDARD_OUTPUT and arguments.format is None:
             name = find_audit_format(path, COMPARE_FORMATS)
-        differences = compare_audits(
-            arguments.before, arguments.after, was=arguments.was
-        )
+        text, severities = _compare(arguments, name)
     except AuditInputError as error:
-        raise UsageError(str(error)) from None
-    text = format_differences(name, differences)
+        raise UsageError(name_options(str(error))) from None
     if path != STANDARD_OUTPUT:
         code = _write_text(path, text)
     elif arguments.output or _list_default_outputs(arguments):
@@ -415,8 +417,19 @@ def run_compare(arguments: argparse.Namespace) -> int:
         code = ALL_READ
     if code != ALL_READ or arguments.fail_on == "never":
         return code
-    is_worse = any(
-        each.is_worse and is_grave(each.severity, arguments.fail_on)
-        for each in differences
-    )
+    is_worse = any(is_grave(each, arguments.fail_on) for each in severities)
     return FOUND if is_worse else ALL_READ
+
+
+def _compare(arguments: argparse.Namespace, name: str) -> tuple[str, list[str]]:
+    """Return the comparison in a format, and the severities of worse findings."""
+    before = arguments.before
+    after = arguments.after
+    if is_url_list(before) and is_url_list(after):
+        with name_extra("a comparison of lists needs", "audit"):
+            from sitemapreader.audit.lists import compare_lists, format_list  # noqa: PLC0415
+        found = compare_lists(before, after, was=arguments.was)
+        return format_list(name, found), [found.severity] * bool(found.severity)
+    differences = compare_audits(before, after, was=arguments.was)
+    severities = [each.severity for each in differences if each.is_worse]
+    return format_differences(name, differences), severities

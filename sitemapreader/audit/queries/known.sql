@@ -16,7 +16,7 @@ read_csv($path, header = true, all_varchar = true, null_padding = true, strict_m
             )[1]
             FOR name IN $names
         ], lambda value: value IS NOT NULL
-    )[1] END AS url
+    )[1] END AS url, json ->> 'lastmod' AS lastmod
     FROM (SELECT line::JSON AS json FROM line WHERE line <> '')
 )
 
@@ -27,8 +27,8 @@ read_parquet($path, hive_partitioning = false)
 CREATE OR REPLACE MACRO absolute_url(text) AS
     CASE WHEN starts_with(text, '/') AND NOT starts_with(text, '//') THEN {} || text ELSE text END
 
--- read: {0} is the column of URLs, {1} reads the file
-INSERT INTO arrived SELECT {0}::VARCHAR FROM {1}
+-- read: {0} is the column of URLs, {1} the one of dates or NULL, {2} reads the file
+INSERT INTO arrived SELECT {0}::VARCHAR, {1}::VARCHAR FROM {2}
 
 -- add_crawled: what a crawl says of its pages; {0} is the table, {1} are the columns, {2} reads the file
 INSERT INTO {0}
@@ -67,6 +67,24 @@ SELECT min(loc) AS loc, key FROM (
     WHERE regexp_matches(loc, '(?i)^https?://')
 )
 WHERE key NOT IN (SELECT key FROM old_crawled WHERE NOT is_indexable) GROUP BY key ORDER BY key
+
+-- add_listed: each URL of a list once, with its newest date; {} is the table
+CREATE TABLE {} AS
+SELECT min(loc) AS loc, key, max(lastmod) AS lastmod FROM (
+    SELECT loc, key_of(loc) AS key, nullif(lastmod, '') AS lastmod
+    FROM (SELECT trim(loc, $blanks) AS loc, trim(lastmod, $blanks) AS lastmod FROM arrived)
+    WHERE regexp_matches(loc, '(?i)^https?://')
+) GROUP BY key
+
+-- move_listed: earlier URLs, to where they have moved
+UPDATE listed_before SET loc = t.new, key = t.new_key FROM old_target t WHERE t.key = listed_before.key
+
+-- differences: URLs that one of two lists has, or that have another text as their date
+SELECT coalesce(a.loc, b.loc) AS url, b.key IS NOT NULL, a.key IS NOT NULL, b.lastmod, a.lastmod
+FROM (SELECT min(loc) AS loc, key, max(lastmod) AS lastmod FROM listed_before GROUP BY key) b
+FULL JOIN listed_after a USING (key)
+WHERE b.key IS NULL OR a.key IS NULL OR b.lastmod IS DISTINCT FROM a.lastmod
+ORDER BY url
 
 -- old_host: a URL of the host with most old URLs
 SELECT min(loc) FROM old GROUP BY scheme_of(key), host_of(key) ORDER BY count(*) DESC, min(loc) LIMIT 1

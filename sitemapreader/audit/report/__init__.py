@@ -30,6 +30,7 @@ REPORT_SUFFIXES = {
     ".htm": "html",
 }
 REPORT_SUFFIXES |= {".md": "markdown", ".xml": "junit"}
+_COMPARISON_SUFFIXES = REPORT_SUFFIXES | {".csv": "csv"}
 """Suffix of a file -> the format that it names."""
 HITS_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
 """Suffixes of a file of all hits; all but the first also with .gz behind them."""
@@ -42,9 +43,10 @@ MAX_TEXT = 500
 
 def find_audit_format(path: str, formats: Sequence[str] = REPORT_FORMATS) -> str:
     """Return the format by a file's suffix; raise ValueError for an unknown suffix."""
-    name = REPORT_SUFFIXES.get(Path(path).suffix.lower(), "")
+    suffixes = _COMPARISON_SUFFIXES
+    name = suffixes.get(Path(path).suffix.lower(), "")
     if name not in formats:
-        known = [each for each, name in REPORT_SUFFIXES.items() if name in formats]
+        known = [each for each, name in suffixes.items() if name in formats]
         if formats is REPORT_FORMATS:  # tables have files, and no format of a report
             known += [_WORKBOOK_SUFFIX, *HITS_SUFFIXES]
         raise AuditInputError(

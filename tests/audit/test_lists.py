@@ -1,0 +1,139 @@
+"""Two lists of URLs are compared: what came, what went, and which dates have changed."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sitemapreader.audit import compare_lists
+from tests.support.commands import run
+from tests.support.walking import urlset
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOST = "https://example.org"
+BEFORE = [
+    ("/same", "2026-01-01"),
+    ("/dated", "2026-01-02"),
+    ("/went", ""),
+    ("/a?x=é", ""),
+]
+AFTER = [
+    *(("/same", "2026-01-01T00:00:00+00:00"), ("/dated", "2026-02-03"), ("/came", "")),
+    ("/a?x=%C3%A9", ""),
+]
+FORMATS = ("csv", "csv.gz", "tsv", "jsonl", "json", "parquet", "xml", "txt")
+
+
+def write(folder: Path, name: str, records: list[tuple[str, str]]) -> str:
+    """Write a list as `read` does, or as a sitemap, and return its path."""
+    source = folder / f"{name}-source.xml"
+    source.write_bytes(urlset(*((HOST + path, date) for path, date in records)))
+    if name.endswith(".xml"):
+        return str(source)
+    ran = run("read", str(source), "-o", str(folder / name), "-q")
+    assert ran.returncode == 0, ran.stderr
+    return str(folder / name)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_two_lists_are_compared(form: str, tmp_path: Path) -> None:
+    """Lists of any two formats: a date that is written in another way is the same."""
+    before = write(tmp_path, f"before.{form}", BEFORE)
+    after = write(tmp_path, "after.csv", AFTER)
+    found = compare_lists(before, after)
+    assert (found.new, found.unlisted) == ([f"{HOST}/came"], [f"{HOST}/went"])
+    assert found.has_dates is (form != "txt")
+    changed = [] if form == "txt" else [f"{HOST}/dated"]
+    assert [each.url for each in found.changed] == changed
+    assert found.same == 3 - len(changed)
+
+
+def test_each_format_has_the_changes(tmp_path: Path) -> None:
+    """Text, Markdown, CSV and JSON, printed or in a file; a list and itself are the same."""
+    lists = write(tmp_path, "a.csv", BEFORE), write(tmp_path, "b.jsonl", AFTER)
+    said = {
+        name: run("compare", *lists, "--format", name).stdout
+        for name in ("text", "markdown", "csv", "json")
+    }
+    assert said["text"].splitlines() == [
+        f"new       {HOST}/came",
+        f"unlisted  {HOST}/went",
+        f"changed   {HOST}/dated (2026-01-02T00:00:00+00:00 -> 2026-02-03T00:00:00+00:00)",
+        "",
+        "1 URL new, 1 unlisted, 1 changed, 2 the same",
+    ]
+    assert f"## Unlisted\n\n- `{HOST}/went`\n" in said["markdown"]
+    rows = [*csv.DictReader(said["csv"].splitlines())]
+    assert [(row["change"], row["url"]) for row in rows] == [
+        ("new", f"{HOST}/came"),
+        ("unlisted", f"{HOST}/went"),
+        ("changed", f"{HOST}/dated"),
+    ]
+    assert json.loads(said["json"])["urls"]["new"] == [f"{HOST}/came"]
+    ran = run("compare", *lists, "-o", str(tmp_path / "out.csv"))
+    assert (ran.returncode, (tmp_path / "out.csv").read_text()) == (5, said["csv"])
+    same = run("compare", lists[0], lists[0], "--fail-on", "info")
+    assert (same.returncode, same.stdout) == (
+        0,
+        "0 URLs new, 0 unlisted, 0 changed, 4 the same\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("after", "word", "code"),
+    [
+        (BEFORE[1:], "error", 5),
+        (BEFORE[1:], "never", 0),
+        ([*BEFORE, ("/came", "")], "error", 0),
+        ([*BEFORE, ("/came", "")], "info", 5),
+    ],
+)
+def test_a_url_that_went_fails(
+    after: list[tuple[str, str]], word: str, code: int, tmp_path: Path
+) -> None:
+    """A URL that is unlisted is as grave as an error, and any other change as a note."""
+    lists = write(tmp_path, "a.csv", BEFORE), write(tmp_path, "b.csv", after)
+    assert run("compare", *lists, "--fail-on", word, "-q").returncode == code
+
+
+def test_urls_that_have_moved_are_the_same(tmp_path: Path) -> None:
+    """A table of old and new paths tells a move from a loss."""
+    lists = write(tmp_path, "a.csv", BEFORE), write(tmp_path, "b.csv", AFTER)
+    (tmp_path / "moved.csv").write_text("old,new\n/went,/came\n")
+    ran = run("compare", *lists, "--was", str(tmp_path / "moved.csv"))
+    assert (ran.returncode, ran.stdout.splitlines()[-1]) == (
+        0,
+        "0 URLs new, 0 unlisted, 1 changed, 3 the same",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("b.csv", "a,b\n1,2\n", "has no column of URLs"),
+        ("b.txt", "nothing\n", "has no URL"),
+        (
+            "b.xml",
+            "<urlset><url><loc>https://example.org/a</loc></url>",
+            "cannot be read",
+        ),
+        ("b.json", "[1,", "cannot be read"),
+        ("none.csv", None, "there is no file"),
+        ("b.json", '{"findings": 3}', "is not the JSON report of an audit"),
+    ],
+)
+def test_what_is_no_list(
+    name: str, text: str | None, message: str, tmp_path: Path
+) -> None:
+    """A file that is neither a list nor an audit, or only a part of one, is refused."""
+    before = write(tmp_path, "a.csv", BEFORE)
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    ran = run("compare", before, str(tmp_path / name))
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert message in ran.stderr
