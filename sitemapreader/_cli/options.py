@@ -315,8 +315,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         ),
         Option("--format", "audit", "print the report in this format (default: text)",
                rivals="format", choices=AUDIT_FORMATS),
-        Option("--format", "state", "print --unlisted and --gone as URLs, one a line (the "
-               "default), or as JSON lines with site, last sitemap, moment and reason",
+        Option("--format", "state", "print text (the default), or JSON with all fields of each "
+               "site and document; with --unlisted and --gone, of each URL",
                rivals="format", choices=LIST_FORMATS),
         Option("--format", "why", "print text (the default), JSON (one line for each URL, or "
                "one array), or a table with a row for each URL",

@@ -17,6 +17,7 @@ from sitemapreader._types.outcomes import (
 )
 from sitemapreader._types.urls import host_of
 from sitemapreader._walk.memory import WalkEnd
+from sitemapreader._walk.search import FEW_PATHS, WELL_KNOWN_PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,7 @@ _HIDES_SITEMAPS = frozenset(
     }
 )
 """Issues after which a site may have sitemaps that were not found."""
+_UNLIKELY_PATHS = tuple(f"/{path}" for path in WELL_KNOWN_PATHS[FEW_PATHS:])
 _BUDGETS = frozenset(
     {IssueCode.BUDGET_BYTES, IssueCode.BUDGET_DOCUMENTS, IssueCode.BUDGET_SECONDS}
 )
@@ -74,6 +76,9 @@ class WalkEnding:
             knows_all=self._knows_all(),
             is_cut=self._context.budget.exhausted is not None,
             names_none=self._names_none(),
+            skipped={
+                key: reason for key, (_, reason) in self._frontier.skipped.named.items()
+            },
         )
 
     def _knows_all(self) -> bool:
@@ -136,15 +141,24 @@ class WalkEnding:
                 )
 
     async def _report_disallowed(self) -> None:
-        """Report the guesses that robots.txt disallows at once, if they may hide a sitemap."""
+        """Report the guesses and the page that robots.txt disallows, if they may hide a sitemap."""
         code = IssueCode.ROBOTS_DISALLOWED
         urls = [
             entry.loc
             for entry, reason in self._frontier.skipped.named.values()
             if entry.via is Via.WELL_KNOWN and reason == code
         ]
-        if urls and self._report.counts[IssueCode.NO_SITEMAP]:
-            said = count_units(len(urls), "guessed paths")
+        # Many sites forbid only a folder such as /admin/, where hardly any has a sitemap.
+        likely = [url for url in urls if not url.endswith(_UNLIKELY_PATHS)]
+        pages = [
+            document.url
+            for document in self._report.documents
+            if document.role is Role.PAGE and document.reason == code
+        ]
+        if (likely or pages) and self._report.counts[IssueCode.NO_SITEMAP]:
+            named = [count_units(len(urls), "guessed paths")] if urls else []
+            said = " and ".join([*named, *(["the start page"] if pages else [])])
+            urls += pages
             await self._context.report_issue(
                 make_issue(code, self._site, url=urls[0], value=said)
             )

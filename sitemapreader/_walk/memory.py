@@ -96,6 +96,7 @@ class WalkEnd:
         is_cut: whether a limit ended it before all were asked.
         names_none: True if everything that could name a sitemap was read, and names none that
             can be read.
+        skipped: key of the URL of each sitemap that was skipped -> the reason.
     """
 
     complete: bool
@@ -103,6 +104,7 @@ class WalkEnd:
     knows_all: bool
     is_cut: bool
     names_none: bool = False
+    skipped: Mapping[str, str] = attrs.field(factory=dict)
 
 
 @attrs.frozen

@@ -57,6 +57,8 @@ _OPEN_ISSUES = (
     IssueCode.BUDGET_SECONDS,
     IssueCode.HOST_DOWN,
     IssueCode.HOST_REFUSES,
+    IssueCode.ROBOTS_DISALLOWED,
+    IssueCode.ROBOTS_TOO_COMPLEX,
 )
 """Issues that leave open whether there is a sitemap."""
 _FIGURES = (
@@ -88,8 +90,8 @@ class Report:
         bytes_raw: bytes that came over the wire.
         resumed: whether the walk resumed an interrupted one.
         tally: what counts for `outcome`; for the walk's own use.
-        unlisted: how many URLs became unlisted; `None` before the end of a walk, and without
-            `changes`. `Walk.unlisted` gives them.
+        unlisted: how many URLs became unlisted, or did before and are delivered by this walk;
+            `None` before the end of a walk, and without `changes`. `Walk.unlisted` gives them.
         waiting: how many URLs may become so: they wait for a second day, or for a document that
             cannot be read; `None` as above.
         waits_for: the document that the one which is missing for longest waits for; "" for none.
@@ -506,6 +508,14 @@ def _find_reason(
     errors = list_errors(report.counts)
     causes = [code for code in errors if code is not IssueCode.NO_SITEMAP]
     skipped = (reason for reason in +report.left_out if reason not in NOTHING_LOST)
-    return str(
-        next(iter((*causes, *(each.reason for each in lost), *skipped, *errors)), "")
+    hindrances = [code for code in _OPEN_ISSUES if report.counts[code]]
+    if not report.counts[IssueCode.NO_SITEMAP]:
+        hindrances = []
+    reasons = (
+        *causes,
+        *(each.reason for each in lost),
+        *skipped,
+        *hindrances,
+        *errors,
     )
+    return str(next(iter(reasons), ""))

@@ -130,6 +130,20 @@ class SiteArguments(Search):
     """True if the URL leads to a page; a URL with a path may be a sitemap's."""
     respect_robots: bool = True
 
+    @property
+    def page(self) -> str:
+        """The URL of the start page; an empty path is "/" (RFC 9110, section 4.2.3)."""
+        parts = urlsplit(self.site)
+        if parts.path:
+            return self.site
+        return parts._replace(path="/").geturl()
+
+    @property
+    def names_host(self) -> bool:
+        """True if the URL has neither a path nor a query."""
+        parts = urlsplit(self.site)
+        return not parts.path.strip("/") and not parts.query
+
 
 @attrs.define(eq=False)
 class SiteSearch:
@@ -187,8 +201,7 @@ class SiteSearch:
     async def _try_site(self) -> bool:
         """Try a URL with a path as a sitemap; return whether that was all there is to do."""
         # Only its content can tell: a feed's URL looks like that of a section.
-        parts = urlsplit(self.search.site)
-        if not parts.path.strip("/") and not parts.query:
+        if self.search.names_host:
             return False
         if is_robots_url(self.search.site):
             return await self._try_robots()
@@ -309,6 +322,30 @@ class SiteSearch:
                 result = ProbeResult.NOT_FOUND
         return result
 
+    async def _check_page(self, url: str) -> None:
+        """Raise FetchError if robots.txt forbids the start page, and nobody has named it."""
+        # who names a host has not named its start page, as who names a URL has
+        if self.search.is_page or not self.search.names_host:
+            return
+        if code := await self.rules.robots.find_refusal(url):
+            raise FetchError(code, url)
+
+    async def _end_failed_page(
+        self, document: Document, error: FetchError
+    ) -> ProbeResult:
+        """Report a start page that could not be read."""
+        document.add_error(error)
+        # The end reports a page that was not requested, with the guesses.
+        is_forbidden = error.code in REFUSALS and error.url == document.url
+        # else the site has a sitemap
+        is_missed = not (is_forbidden or (self._empty and error.is_absent))
+        if is_missed:
+            await self.context.report_issue(issue_from_error(error, document), document)
+        is_failed = is_missed and error.code not in REFUSALS
+        status = Status.FAILED if is_failed else Status.SKIPPED
+        self.context.report.end_document(document, status, str(error.code))
+        return judge_failures([document])
+
     async def _try_page(self, *, found: bool) -> ProbeResult:
         """Try the sitemaps that the start page links to, first in its Link header.
 
@@ -317,29 +354,18 @@ class SiteSearch:
         """
         search = self.search
         context = self.context
-        start = SitemapEntry(search.site, via=Via.GIVEN)
+        url = search.page
+        start = SitemapEntry(url, via=Via.GIVEN)
         check = partial(self.rules.check_redirect, start, ())
-        document = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
+        document = Document(url, role=Role.PAGE, via=Via.GIVEN)
         with context.report.ensure_outcome(document):
             try:
+                await self._check_page(url)
                 page = await fetch_body(
                     context, document, MAX_START_PAGE_BYTES, check_redirect=check
                 )
             except FetchError as error:
-                document.add_error(error)
-                # else the site has a sitemap
-                is_missed = not (self._empty and error.is_absent)
-                if is_missed:
-                    await context.report_issue(
-                        issue_from_error(error, document), document
-                    )
-                is_failed = is_missed and error.code not in REFUSALS
-                if is_failed:
-                    status = Status.FAILED
-                else:
-                    status = Status.SKIPPED
-                context.report.end_document(document, status, str(error.code))
-                return judge_failures([document])
+                return await self._end_failed_page(document, error)
             entries = await _find_hints(page, feeds=search.feeds)
             document.children = len(entries)
             status = Status.COMPLETE

@@ -85,6 +85,7 @@ class Walk(TaskStream[Batch]):
         self._parts: WalkParts | None = None
         self._memory: WalkMemory = NoMemory()
         self._lent = AsyncExitStack()
+        self._delivered_unlisted = 0
         channel = channel or PromptChannel(BUFFERED_EVENTS)
         super().__init__(channel, gathers=config.state is None)
 
@@ -230,10 +231,17 @@ class Walk(TaskStream[Batch]):
             for key, row in rows:
                 if kind == "gone" and self.report.gone is not None:
                     self.report.gone += 1
+                elif kind == "unlisted":
+                    self._note_unlisted(1)
                 yield row
                 delivered.append(key)
         finally:
             self._memory.mark_delivered(kind, delivered)
+
+    def _note_unlisted(self, number: int) -> None:
+        """Count delivered URLs; an interrupted walk may have left more than this one found."""
+        self._delivered_unlisted += number
+        self.report.unlisted = max(self.report.unlisted or 0, self._delivered_unlisted)
 
     def _check_settled(self) -> None:
         """Raise ValueError if it is not known yet which URLs are unlisted."""
@@ -315,6 +323,7 @@ class Walk(TaskStream[Batch]):
         if self._config.unlisted:
             while rows := await self._memory.find_removals("unlisted"):
                 await self._deliver(context, "unlisted", Change.UNLISTED, rows)
+                self._note_unlisted(len(rows))
         if self._config.gone:
             self.report.gone = 0
             async with aclosing(self._find_gone(self._config.gone)) as pages:

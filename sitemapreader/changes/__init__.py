@@ -102,7 +102,7 @@ class DocumentState:
     Attributes:
         site: name of its site.
         url: its URL.
-        status: its last status; "" if it is being read.
+        status: its last status; "" if no walk has come to its end.
         reason: why it is not complete.
         format: its format.
         listed: how many URLs it listed.

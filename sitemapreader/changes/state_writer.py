@@ -252,6 +252,12 @@ class StateWriter:
             now = self.clock()
             db.execute("DELETE FROM batch WHERE site = ?", (site,))
             found = law.reconcile(db, self.run, end)
+            # those that were never read have no other status
+            db.executemany(
+                "UPDATE document SET status = 'skipped', reason = ?"
+                " WHERE site = ? AND url = ? AND status IN ('', 'skipped')",
+                [(reason, site, url) for url, reason in end.skipped.items()],
+            )
             if found:
                 unlisted, waiting = (found.unlisted, found.waiting)
             else:

@@ -603,3 +603,66 @@ async def test_the_time_of_a_run_is_that_of_all_sites() -> None:
         (SiteStatus.COMPLETE, ""),
         (SiteStatus.FAILED, IssueCode.BUDGET_SECONDS),
     ]
+
+
+ALONE = "https://shop.example"
+
+
+@pytest.mark.parametrize(
+    ("rules", "reason"),
+    [
+        ("User-agent: *\nDisallow: /", "robots-disallowed"),
+        ("User-agent: mybot\nDisallow: /sitemap", "robots-disallowed"),
+        ("User-agent: *\nDisallow: /admin/\nDisallow: /sitemap/", "no-sitemap"),
+        ("User-agent: other\nDisallow: /", "no-sitemap"),
+        ("", "no-sitemap"),
+    ],
+)
+@pytest.mark.parametrize("probe", ["auto", "few"])
+async def test_a_site_that_forbids_is_not_one_without_a_sitemap(
+    rules: str, reason: str, probe: Any
+) -> None:
+    """Where robots.txt forbids the likely paths, nobody knows whether there is a sitemap."""
+    web = {f"{ALONE}/robots.txt": rules.encode(), f"{ALONE}/": b"<html></html>"}
+    if reason == "robots-disallowed":
+        web[f"{ALONE}/sitemap.xml"] = urlset(f"{ALONE}/1")
+    fetcher = MemoryFetcher(web)
+    async with walk_many(
+        ["shop.example"],
+        fetcher=fetcher,
+        search=Search(probe=probe),
+        options=FetchOptions(user_agent="mybot/1.0"),
+    ) as run:
+        assert [batch async for batch in run.batches()] == []
+    (outcome,) = run.outcomes
+    status = SiteStatus.NONE if reason == "no-sitemap" else SiteStatus.FAILED
+    assert (outcome.status, outcome.reason) == (status, reason)
+    asked = f"{ALONE}/" in fetcher.requested
+    assert asked == ("Disallow: /\n" not in f"{rules}\n" or "other" in rules)
+
+
+async def test_a_url_that_the_caller_names_is_requested() -> None:
+    """Who names a host has named no page; who names a URL has."""
+    page = f"{ALONE}/shop/"
+    web = {
+        f"{ALONE}/robots.txt": b"User-agent: *\nDisallow: /",
+        page: b'<html><link rel="sitemap" href="/s.xml">',
+    }
+    fetcher = MemoryFetcher(web)
+    async with walk_many([page], fetcher=fetcher) as run:
+        assert [batch async for batch in run.batches()] == []
+    assert page in fetcher.requested
+    assert run.outcomes[0].reason == "robots-disallowed"
+
+
+@pytest.mark.parametrize("site", ["shop.example", ALONE, f"{ALONE}/"])
+async def test_a_start_page_has_a_path(site: str) -> None:
+    """However a host is written, its start page is requested as clients write it."""
+    web: Pages = {
+        f"{ALONE}/": b'<link rel="sitemap" href="/s.xml">',
+        f"{ALONE}/s.xml": urlset(f"{ALONE}/1"),
+    }
+    async with walk_many([site], fetcher=MemoryFetcher(web)) as run:
+        locs = [each.loc async for _, batch in run.batches() for each in batch]
+    assert locs == [f"{ALONE}/1"]
+    assert [(each.site, each.status) for each in run.outcomes] == [(site, "complete")]

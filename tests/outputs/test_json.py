@@ -60,8 +60,12 @@ def test_the_state_as_an_array(tmp_path: Path) -> None:
     state = str(tmp_path / "s.db")
     run(SITE, "-q", "--state", state, "--changes")
     assert json.loads(run("state", state, "--unlisted", "--json").stdout) == []
-    said = run("state", state, "--json").stderr
-    assert "--format requires --unlisted or --gone" in said
+    site, *documents = json.loads(run("state", state, "--json").stdout)
+    assert site["documents"] == len(documents) > 0
+    assert {row["site"] for row in documents} == {site["name"]}
+    assert {row["status"] for row in documents} <= {"complete", "skipped"}
+    plan = json.loads(run("state", state, "--json", "--plan", "1").stdout)
+    assert {row["url"] for row in plan} < {row["url"] for row in documents}
 
 
 @pytest.mark.parametrize("name", ["urls.json", "urls.json.gz", "URLS.JSON"])

@@ -175,9 +175,14 @@ def test_a_staging_server_that_forbids_everything() -> None:
     with serving({"/robots.txt": b"User-agent: *\nDisallow: /\n"}) as (url,):
         done = run(url)
     (said,) = (
-        line for line in done.stderr.splitlines() if " robots-disallowed: " in line
+        line
+        for line in done.stderr.splitlines()
+        if " warning robots-disallowed: " in line
     )
-    assert "/sitemap.xml 16 guessed paths]: allow the URL in robots.txt. " in said
+    assert (
+        "/sitemap.xml 16 guessed paths and the start page]: allow the URL in robots.txt. "
+        in said
+    )
     assert "To fetch it all the same, pass --no-robots" in said
     assert done.returncode == 1
 

@@ -267,6 +267,33 @@ def test_what_a_state_holds(site: Path) -> None:
     assert "no such file" in missing.said
 
 
+FOREIGN = "https://cdn.other.example/x.xml"
+
+
+@pytest.mark.parametrize(
+    ("child", "words", "said"),
+    [
+        ("private/x.xml", [], "skipped (robots-disallowed)"),
+        (FOREIGN, [], "skipped (cross-host-child)"),
+        ("x.xml", ["--follow", "a.xml"], "skipped (not-followed)"),
+    ],
+)
+def test_what_was_never_read_names_its_reason(
+    site: Path, child: str, words: list[str], said: str
+) -> None:
+    """A child that every walk skips is not one that is being read."""
+    (site / "robots.txt").write_text(
+        "User-agent: *\nDisallow: /private/\nSitemap: https://example.org/sitemap.xml\n"
+    )
+    url = child if child == FOREIGN else f"https://example.org/{child}"
+    (site / "sitemap.xml").write_bytes(index("https://example.org/a.xml", url))
+    for names in (["1", "2"], ["1"]):
+        publish(site, *names)
+        run(site, "site", "--state", "site.db", "--changes", *words)
+    ran = run(site, "state", "site.db")
+    assert [line for line in ran.lines if url in line] == [f"    {url}: 0 URLs, {said}"]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -147,7 +147,6 @@ WRONG = [
         "site --count-by folder --sample 3",
         "--sample cannot be combined with --count-by",
     ),
-    ("state sites.txt --format jsonl", "--format requires --unlisted or --gone"),
     ("site --exit-code", "--exit-code requires --changes and --state FILE"),
     ("site --exit-code --state s.db", "--exit-code requires --changes"),
     ("site --undated drop", "--undated requires --since or"),

@@ -8,7 +8,7 @@ from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
 
 from sitemapreader._cli.console import Console, describe_waiting
-from sitemapreader._cli.parser import ALL_READ, PARTIAL, UsageError
+from sitemapreader._cli.parser import ALL_READ, PARTIAL
 from sitemapreader._cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader._columns.json import to_json
 from sitemapreader._types.counts import count_units, inflect
@@ -41,13 +41,15 @@ def run_state(arguments: argparse.Namespace) -> int:
     console = Console()
     is_json = arguments.format in ("jsonl", "json")
     is_list = arguments.unlisted or arguments.gone
-    if arguments.format and not is_list:
-        raise UsageError("--format requires --unlisted or --gone")
 
     async def work() -> int:
+        text: Iterator[str]
         if arguments.plan:
             planned = state.plan(arguments.plan)
-            text = format_plan(planned, as_moment(state.clock()))
+            if is_json:
+                text = map(_format_row, planned)
+            else:
+                text = format_plan(planned, as_moment(state.clock()))
             if not planned:
                 console.print_line(_NOTHING_DUE)
         elif is_list:
@@ -60,7 +62,7 @@ def run_state(arguments: argparse.Namespace) -> int:
                 rows = chain(rows, state.waiting())
             text = map(_format_row if is_json else _format_loc, rows)
         else:
-            text = format_state(state)
+            text = map(_format_row if is_json else _format_state, list_state(state))
         async with opened(lines):
             while part := "".join(islice(text, _PRINTED_AT_ONCE)):
                 await write_to(lines, partial(lines.write_text, part))
@@ -75,7 +77,7 @@ def _format_loc(row: UnlistedUrl | GonePage) -> str:
     return f"{escape_urls([row.loc])[0]}\n"
 
 
-def _format_row(row: UnlistedUrl | GonePage) -> str:
+def _format_row(row: object) -> str:
     return f"{to_json(row)}\n"
 
 
@@ -130,14 +132,19 @@ def print_waiting(state: State, console: Console) -> int:
     return code
 
 
-def format_state(state: State) -> Iterator[str]:
-    """Yield lines about each site and its documents."""
+def list_state(state: State) -> Iterator[SiteState | DocumentState]:
+    """Yield each site and then its documents."""
     sites = {site.name: site for site in state.sites()}
     for name, group in groupby(state.documents(), lambda document: document.site):
-        yield from _format_site(sites.pop(name))
-        yield from map(_format_document, group)
-    for site in sites.values():
-        yield from _format_site(site)
+        yield sites.pop(name)
+        yield from group
+    yield from sites.values()
+
+
+def _format_state(row: SiteState | DocumentState) -> str:
+    if isinstance(row, SiteState):
+        return "".join(_format_site(row))
+    return _format_document(row)
 
 
 def _format_site(site: SiteState) -> Iterator[str]:
@@ -165,7 +172,7 @@ def _format_site(site: SiteState) -> Iterator[str]:
 
 
 def _format_document(document: DocumentState) -> str:
-    status = document.status or "being read"
+    status = document.status or "not read"
     reason = f" ({document.reason})" if document.reason else ""
     number = document.children or document.listed
     count = f"{number} {inflect(number, 'sitemaps' if document.children else 'URLs')}"
