@@ -186,6 +186,8 @@ SEVERITIES = tuple(each.name.lower() for each in sorted(Severity, reverse=True))
 """Words of severities, the gravest first."""
 FOREMOST = ("base-url-elsewhere", "robots-blocks-site")
 """Findings beside which the others of their severity hardly matter."""
+LEAST_SHARE = 0.1
+"""A folder with files for fewer of the URLs in its sitemaps is no built site."""
 MAX_PLACES = 5_000
 """Sitemaps that a finding names; the rest is in the database."""
 MAX_HITS = 5_000

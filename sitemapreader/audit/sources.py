@@ -27,7 +27,7 @@ from sitemapreader._bytes.lines import iterate_lines
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import Issue, Severity, excerpt, show_url
 from sitemapreader._types.models import UrlEntry
-from sitemapreader._types.outcomes import RECORD_ERRORS
+from sitemapreader._types.outcomes import ABSENT_STATUSES, RECORD_ERRORS
 from sitemapreader._types.urls import (
     has_web_scheme,
     origin_of,
@@ -41,14 +41,14 @@ from sitemapreader.audit.database import (
     read_queries,
     write_literal,
 )
-from sitemapreader.audit.models import AuditInputError, is_array
+from sitemapreader.audit.models import LEAST_SHARE, AuditInputError, is_array
 from sitemapreader.audit.values import Hit, Place
 from sitemapreader.fetch import FolderFetcher, HttpFetcher
 from sitemapreader.output import make_array
 from sitemapreader.pages import PageFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from sitemapreader import Document, Follow, Limits, Search, SitemapEntry, Walk
     from sitemapreader.audit.values import Finding
@@ -321,10 +321,7 @@ def load_known(
     if isinstance(source, str | PathLike):
         _read(database, Path(source), table)
         return _end_list(database, table, str(source))
-    urls = iter(source)
-    while batch := list(islice(urls, _ROWS_AT_ONCE)):
-        locs = make_array(batch, pa.string())
-        database.load(pa.record_batch([locs], names=["loc"]), [_ARRIVE])
+    _load_urls(database, iter(source))
     return _end_list(database, table, f"the list of {table} URLs")
 
 
@@ -431,8 +428,49 @@ async def load_old(
             database.load(batch, [_ARRIVE])
     if not entries.report.entries and (reason := entries.report.outcome.reason):
         raise AuditInputError(f"no URL of the old site {task.name} was read: {reason}")
+    if task.kind == "site" and isinstance(task.fetcher, FolderFetcher):
+        site = PageFolder(task.fetcher.folder, task.fetcher.base_url)
+        await database.run_in_thread(partial(_compare_build, database, site))
     _end_list(database, "old", f"the old site {task.name}")
     return entries.report.complete
+
+
+def _compare_build(database: AuditDatabase, site: PageFolder) -> None:
+    """Add the pages of an old build that it does not list, and drop URLs that had no page.
+
+    A folder that has no file for nearly all URLs has sitemaps alone, and is left as it is.
+    """
+    listed = database.ask_column("SELECT DISTINCT loc FROM arrived")
+    files = set()
+    absent = []
+    for visit in map(site.visit, listed):
+        files.add(visit.file)
+        if visit.status in ABSENT_STATUSES and not site.may_answer_more:
+            absent.append(visit.url)
+    files.discard("")
+    if len(files) < LEAST_SHARE * len(listed):
+        return
+    drop = "DELETE FROM arrived WHERE loc IN (SELECT unnest($absent::VARCHAR[]))"
+    database.ask(drop, absent=absent)
+    _load_urls(database, _list_unlisted(site, files))
+
+
+def _list_unlisted(site: PageFolder, files: Collection[str]) -> Iterator[str]:
+    """Yield the canonical URLs of pages that may be indexed and are not among some files."""
+    for file, url in site.list_pages():
+        facts = None if file in files else site.visit(url).facts
+        if facts is None or facts.refresh or facts.find_noindex():
+            continue
+        canonical = next(iter(facts.canonicals), url)
+        if site.visit(canonical).file == file:
+            yield canonical
+
+
+def _load_urls(database: AuditDatabase, urls: Iterator[str]) -> None:
+    """Insert URLs into the table of a list that is being read."""
+    while batch := list(islice(urls, _ROWS_AT_ONCE)):
+        locs = make_array(batch, pa.string())
+        database.load(pa.record_batch([locs], names=["loc"]), [_ARRIVE])
 
 
 def _is_list(path: str | PathLike[str]) -> bool:

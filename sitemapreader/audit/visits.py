@@ -17,7 +17,7 @@ from sitemapreader._types.counts import count_units
 from sitemapreader._types.models import UrlEntry
 from sitemapreader._types.urls import origin_of, url_key
 from sitemapreader.audit.database import AuditDatabase, read_queries, write_literal
-from sitemapreader.audit.models import MAX_HITS, Need, estimate_rate
+from sitemapreader.audit.models import LEAST_SHARE, MAX_HITS, Need, estimate_rate
 from sitemapreader.audit.values import OldFolder, PageTally
 from sitemapreader.fetch import FolderFetcher
 from sitemapreader.pages import (
@@ -150,9 +150,8 @@ def describe_pages(database: AuditDatabase) -> dict[str, Any]:
     }
 
 
-_LEAST_SHARE = 0.1
 _LEAST_PAGES = 0.5
-"""A folder with files for fewer of its URLs, and fewer pages for each, is one of sitemaps only."""
+"""Pages for each URL below which a folder with files for few URLs is one of sitemaps only."""
 _TRIED = 1_000
 """URLs of a large folder that are looked up first: a folder of sitemaps is soon known."""
 _MAX_UNNAMED = 100
@@ -388,7 +387,7 @@ class SiteVisits:
         site = PageFolder(folder.folder, fitting or folder.base_url)
         found = _count_files(site, urls)
         (total,) = self._database.ask_column(_PAGE_QUERIES["listed"])
-        if found >= _LEAST_SHARE / 2 * len(urls) or _has_pages(site, total):
+        if found >= LEAST_SHARE / 2 * len(urls) or _has_pages(site, total):
             return ""
         return _say_unbuilt(found, len(urls))
 
@@ -403,7 +402,7 @@ class SiteVisits:
         found = len(files)
         if fitting := self._find_fitting(folder, urls):
             found = _count_files(PageFolder(folder.folder, fitting), urls)
-        has_files = found >= _LEAST_SHARE * len(urls)
+        has_files = found >= LEAST_SHARE * len(urls)
         if self._pages is None and not has_files and not _has_pages(site, len(urls)):
             database.ask("DELETE FROM page")
             return _say_unbuilt(found, len(urls))

@@ -248,6 +248,40 @@ async def test_a_built_folder_answers_for_the_old_host(tmp_path: Path) -> None:
         assert (tally.listed, tally.visited, tally.judged) == (2, 2, 2)
 
 
+async def test_an_old_build_is_the_pages_that_it_had(tmp_path: Path) -> None:
+    """Its unlisted pages count by their canonical URLs, and what had no page is not lost."""
+    base = "https://docs.example/"
+    canonical = f"<link rel=canonical href={base}clean>"
+    pages = {
+        "index.html": page(),
+        "kept/index.html": page(text=f"{WORDS} kept"),
+        "listed.html": page(text=f"{WORDS} listed"),
+    }
+    listed = list_pages(base, "", "kept/", "listed", "never-built")
+    unlisted = {
+        "unlisted.html": page(text=f"{WORDS} unlisted"),
+        "clean.html": page(canonical, text=f"{WORDS} clean"),
+        "alias.html": page(canonical, text=f"{WORDS} alias"),
+        "hidden.html": page("<meta name=robots content=noindex>"),
+        "moved.html": page("<meta http-equiv=refresh content='0;url=/kept/'>"),
+        "404.html": page(),
+    }
+    old = build(tmp_path / "old", **pages, **unlisted, **{"sitemap.xml": listed})
+    rest = {name: pages[name] for name in ("index.html", "kept/index.html")}
+    new = build(
+        tmp_path / "new", **rest, **{"sitemap.xml": list_pages(base, "", "kept/")}
+    )
+    with await judge(new, None, was=old, select=WAS) as result:
+        lost = sorted(url for url, _ in hits(result)["was-lost"])
+        assert lost == ["clean", "listed", "unlisted.html"]
+        assert known(result.facts.old_pages).listed == 5
+    # a folder of sitemaps alone says nothing about pages
+    alone = build(tmp_path / "alone", **{"sitemap.xml": listed})
+    with await judge(new, None, was=alone, select=WAS) as result:
+        lost = sorted(url for url, _ in hits(result)["was-lost"])
+        assert lost == ["listed", "never-built"]
+
+
 async def test_a_staging_site_answers_for_old_urls() -> None:
     """The old sitemap is read where it is now, and its URLs are asked for where they will be."""
     async with serve_pages(old=page()) as live, serve_pages(new=page()) as staging:
