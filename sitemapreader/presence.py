@@ -76,7 +76,8 @@ class Verdict(StrEnum):
     LISTED = "listed"
     NOT_LISTED = "not listed"
     UNKNOWN = "unknown"
-    """The URL was not found, and a sitemap that may list it was not read."""
+    """The URL was not found, and a sitemap that may list it was not read, or may be hidden behind
+    a notice of maintenance."""
 
 
 class CauseCode(StrEnum):
@@ -89,9 +90,11 @@ class CauseCode(StrEnum):
     FILTERED = "filtered"
     FEED_ONLY = "feed-only"
     DROPPED = "dropped"
+    ALTERNATE = "alternate"
     SITEMAP_NOT_READ = "sitemap-not-read"
     SITEMAP_EMPTY = "sitemap-empty"
     NO_SITEMAP = "no-sitemap"
+    LISTED_BEFORE = "listed-before"
     IN_NO_SITEMAP = "in-no-sitemap"
     OTHER_SITE = "other-site"
     ROBOTS = "robots"
@@ -196,7 +199,7 @@ async def why(
         exclude: as `since`.
         language: as `since`.
         follow: which sitemaps of an index are read, as in `walk`.
-        state: file of your walks, which knows if the URL was unlisted or gone.
+        state: file of your walks, which knows if the URL was listed, unlisted or gone.
         fetcher: object that opens URLs, as in `walk`.
         options: options of the network, as in `walk`.
         limits: limits of the walk, as in `walk`.
@@ -293,6 +296,8 @@ class _Question:
         """Keys of the URL, of the target of its redirects, and of its canonical URL."""
         self.matches: list[_Match] = []
         self.issues: list[Issue] = []
+        self.read: frozenset[str] = frozenset()
+        """Keys of the URLs of the documents that were read to their end."""
         self._filters = filters
         self.is_valid = parse_url(url) is not None and bool(host_of(url))
         if not self.is_valid:
@@ -319,6 +324,14 @@ class _Question:
         order = list(CauseCode)
         causes = sorted(self.causes, key=lambda cause: order.index(cause.code))
         return Explanation(self.url, self.verdict, tuple(causes))
+
+    def add_last_document(self, url: str) -> None:
+        """Add a document that listed the URL in the last walk; unknown, if it was not read now."""
+        message = f"the last walk with this state found it in {show_url(url)}"
+        if url_key(url) not in self.read:
+            message += ", which was not read now"
+            self.verdict = Verdict.UNKNOWN
+        self.add(CauseCode.LISTED_BEFORE, message, sitemap=url)
 
     def _lacks_only_a_record(self) -> bool:
         """Return whether a page that may be indexed is in none of the sitemaps."""
@@ -380,6 +393,20 @@ class _Question:
         self.add(
             CauseCode.OTHER_SPELLING,
             f"listed in another spelling ({difference}): {show_url(loc)} in {match.location}",
+            sitemap=match.entry.sitemap,
+            record=match.record,
+            url=loc,
+        )
+
+    def add_alternate(self, match: _Match, language: str) -> None:
+        """Add, once, a record that names the URL as a version of its own."""
+        if any(cause.code is CauseCode.ALTERNATE for cause in self.causes):
+            return
+        loc = match.entry.loc
+        self.add(
+            CauseCode.ALTERNATE,
+            f"named as an alternate ({language or 'no language'}) of {show_url(loc)} in "
+            f"{match.location}; a URL is listed by a record of its own",
             sitemap=match.entry.sitemap,
             record=match.record,
             url=loc,
@@ -486,6 +513,12 @@ class _Question:
         facts = visit.facts
         if facts is None or visit.not_judged is not None:
             return
+        if facts.says_missing and visit.status == 200:
+            self.add(
+                CauseCode.SOFT_404,
+                "the page returns 200, and says that there is no such page: if so, let it return "
+                "404",
+            )
         noindex = facts.find_noindex("googlebot")
         if noindex is not None:
             directive = ": ".join(excerpt(part) for part in noindex)
@@ -604,6 +637,7 @@ class _Search:
         for question in questions:
             for key in question.targets:
                 self._by_key[key].append(question)
+        self._by_url = {question.url: question for question in questions}
         self._by_letters = {
             _letters_of(question.url): question for question in questions
         }
@@ -622,9 +656,14 @@ class _Search:
     def _see_entry(self, entry: UrlEntry) -> None:
         self._records[entry.sitemap] += 1
         self._visits.see_neighbor(entry.loc)
+        match = _Match(entry, self._records[entry.sitemap])
         for question in self._by_key.get(_loose_key(entry.loc), ()):
             if len(question.matches) < _MAX_MATCHES:
-                question.matches.append(_Match(entry, self._records[entry.sitemap]))
+                question.matches.append(match)
+        for alternate in entry.alternates:
+            named = self._by_url.get(alternate.href)
+            if named is not None and alternate.href != entry.loc:
+                named.add_alternate(match, alternate.hreflang or "")
 
     def _see_issue(self, issue: Issue) -> None:
         if issue.line is None:  # it is about a document, not about a record
@@ -651,7 +690,22 @@ class _Search:
                 unread.append(_describe_unread(document))
             if _is_empty(document):
                 empty.append(document)
+        if _is_hidden(self.report):
+            unread.append(
+                Cause(
+                    CauseCode.SITEMAP_NOT_READ,
+                    "the site responds with a page in place of each sitemap, as on a day of "
+                    "maintenance, so some sitemaps may be unknown",
+                )
+            )
+        read = frozenset(
+            url_key(url)
+            for document in self.report.documents
+            if is_read_to_end(document) and document.format is not None
+            for url in (document.url, document.final_url)
+        )
         for question in self.questions:
+            question.read = read
             question.judge_matches(documents)
             question.judge_page()
             if question.verdict is Verdict.LISTED:
@@ -725,6 +779,18 @@ def _may_list(document: Document) -> bool:
     if document.reason == ALREADY_READ or (document.via and document.via.is_guess):
         return document.status is Status.PARTIAL
     return document.status in (Status.FAILED, Status.PARTIAL, Status.SKIPPED)
+
+
+def _is_hidden(report: Report) -> bool:
+    """Return whether a site has no sitemap, and responds with pages where one may be."""
+    reasons = {
+        document.reason
+        for document in report.documents
+        if document.role is Role.SITEMAP and document.is_answered
+    }
+    return IssueCode.NO_SITEMAP in report.counts and reasons == {
+        IssueCode.HTML_NOT_SITEMAP
+    }
 
 
 def _describe_unread(document: Document) -> Cause:
@@ -814,7 +880,8 @@ class _Visits:
             self._pages[visit.url] = visit
         soft_errors = self._find_errors().urls
         for question in questions:
-            if question.url in soft_errors:
+            is_said = any(cause.code is CauseCode.SOFT_404 for cause in question.causes)
+            if question.url in soft_errors and not is_said:
                 question.add(
                     CauseCode.SOFT_404,
                     "the page returns 200, but has the content of a page that does not exist",
@@ -842,6 +909,11 @@ def _recall(questions: list[_Question], state: State) -> None:
     by_key: dict[str, list[_Question]] = defaultdict(list)
     for question in questions:
         by_key[url_key(question.url)].append(question)
+    missing = [each for each in questions if each.verdict is not Verdict.LISTED]
+    documents = state.find_documents(question.url for question in missing)
+    for question in missing:
+        for document in sorted(documents[question.url]):
+            question.add_last_document(document)
     for row in state.unlisted():
         for question in by_key.get(url_key(row.loc), ()):
             question.add(

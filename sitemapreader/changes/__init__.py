@@ -26,6 +26,7 @@ from sitemapreader.changes.rows import (
     REMOVALS,
     Rules,
     as_moment,
+    find_documents,
     make_unlisted,
     name_of_sitemaps,
     nanoseconds,
@@ -34,7 +35,7 @@ from sitemapreader.changes.rows import (
 from sitemapreader.changes.schedule import PlannedDocument, plan_documents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from sitemapreader._walk.context import Batch
     from sitemapreader._walk.memory import (
@@ -232,6 +233,14 @@ class State:
             key=None if site is None else url_key(site),
             site=site,
         )
+
+    def find_documents(self, urls: Iterable[str]) -> dict[str, set[str]]:
+        """Return for each URL the documents that listed it when they were read last.
+
+        Needs walks with `Changes`. URLs are compared as they are written.
+        """
+        with open_reader(self.path) as db:
+            return find_documents(db, urls)
 
     def plan(self, number: int, now: float | None = None) -> list[PlannedDocument]:
         """Return the documents that `revisit` would request, most waiting first.

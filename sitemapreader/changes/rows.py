@@ -23,7 +23,7 @@ from sitemapreader._walk.memory import GonePage, UnlistedUrl
 from sitemapreader.changes.database import DamageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from sitemapreader._types.models import SitemapEntry, UrlEntry
@@ -348,6 +348,29 @@ def find_removed(
     return frozenset(key for (key,) in db.execute(find, values))
 
 
+_DELETED = b"dn"
+"""Marks in `log` of URLs whose record says that they were deleted."""
+
+
+def find_documents(db: Connection, urls: Iterable[str]) -> dict[str, set[str]]:
+    """Return for each URL the documents of all sites that listed it when they were read last."""
+    locs = {hash_url(loc): loc for loc in urls}
+    found: dict[str, set[str]] = {loc: set() for loc in locs.values()}
+    sql = (
+        "SELECT document.url FROM site JOIN url ON url.site = site.id AND url.key = ?"
+        " JOIN document ON document.id = url.document WHERE url.lost_stamp IS NULL AND NOT url.kind"
+    )
+    for key, loc in locs.items():
+        found[loc].update(document for (document,) in db.execute(sql, (key,)))
+    # what a first walk has read is merged by the next one
+    sql = "SELECT keys, marks, document.url FROM log JOIN document ON document.id = log.document"
+    for keys, marks, document in db.execute(sql):
+        for key, mark in zip(split_keys(keys), marks, strict=True):
+            if key in locs and mark not in _DELETED:
+                found[locs[key]].add(document)
+    return found
+
+
 def log_entries(
     db: Connection,
     row: DocumentRow,
@@ -400,11 +423,8 @@ def save_batch(
 def load_batches(db: Connection, row: DocumentRow) -> frozenset[bytes]:
     """Return the keys of a document's URLs that were saved so."""
     sql = "SELECT keys FROM batch WHERE site = ? AND document = ?"
-    size = URL_HASH_BYTES
     found = db.execute(sql, (row.site, row.id))
-    return frozenset(
-        keys[n : n + size] for (keys,) in found for n in range(0, len(keys), size)
-    )
+    return frozenset(key for (keys,) in found for key in split_keys(keys))
 
 
 # -- the hashes of a URL and of its record
@@ -419,6 +439,12 @@ URL_HASH_BYTES = 10
 RECORD_HASH_BYTES = 6
 _URL_HASH = blake2b(digest_size=URL_HASH_BYTES)
 """Copied for each URL, which takes half as long as making a new hash."""
+
+
+def split_keys(keys: bytes) -> Iterator[bytes]:
+    """Yield the keys of URLs, which follow one another."""
+    size = URL_HASH_BYTES
+    return (keys[start : start + size] for start in range(0, len(keys), size))
 
 
 def hash_url(loc: str) -> bytes:

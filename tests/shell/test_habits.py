@@ -91,6 +91,7 @@ OTHERS = [
     ("discover", "--workers", "write --parallel N"),
     ("watch", "--json", "write --format jsonl;"),
     ("audit", "--csv", "write --hits FILE.csv"),
+    ("mcp", "--allow", "write --allow-network 127.0.0.0/8"),
 ]
 
 ERRORS = {
@@ -136,7 +137,7 @@ def test_options_typed_by_habit(subtests: pytest.Subtests) -> None:
                 assert re.search(r"; (there is none|write|it is)", said), (name, said)
 
 
-@pytest.mark.cases(10)
+@pytest.mark.cases(11)
 @pytest.mark.parametrize(("command", "typed", "advice"), OTHERS)
 def test_advice_is_for_the_command(command: str, typed: str, advice: str) -> None:
     """No command is told to take an option that it has not."""
@@ -181,7 +182,7 @@ def test_no_command_is_told_an_option_that_it_has_not(command: str) -> None:
                 assert text in FLAGS[command], (name, said)
 
 
-@pytest.mark.cases(14)
+@pytest.mark.cases(17)
 @pytest.mark.parametrize(
     ("word", "advice"),
     {
@@ -197,6 +198,9 @@ def test_no_command_is_told_an_option_that_it_has_not(command: str) -> None:
         "help": "write sitemapreader --help --all",
         "latest": "write sitemapreader newest",
         "generate": "there is none: sitemaps are read here",
+        "gone": "write sitemapreader state FILE --gone",
+        "moved": "write sitemapreader state FILE --unlisted",
+        "update": "there is none: use pip, as in pip install --upgrade . in",
         "discoverr": "did you mean discover?",
         "banana": "the commands are urls, discover",
     }.items(),

@@ -337,6 +337,79 @@ async def test_a_state_says_why_the_page_of_an_unlisted_url_is_not_gone(
     assert "(dead-neighbor): a listed page beside it returned 404 or 410" in message
 
 
+SOON = "<!doctype html><title>Maintenance</title><body>We will be back soon."
+
+
+async def test_pages_in_place_of_sitemaps_leave_the_answer_open() -> None:
+    """A site that responds to everything with 200 and a page hides what it lists."""
+    async with serve_site(SOON) as site:
+        [explanation] = await why(f"{site.base}/a")
+    assert explanation.verdict is Verdict.UNKNOWN
+    cause = causes_of(explanation)[CauseCode.SITEMAP_NOT_READ]
+    assert "a page in place of each sitemap" in cause.message
+
+
+@pytest.mark.parametrize("robots", ["User-agent: *\nDisallow:", SOON, None])
+@pytest.mark.parametrize("answer", [SOON, 404, 410])
+async def test_a_state_that_knows_a_url_as_listed_leaves_the_answer_open(
+    tmp_path: Path, robots: str | None, answer: str | int
+) -> None:
+    """Unless the document that listed it was read, and lacks it."""
+    state = State(tmp_path / "site.db")
+    async with serve_site() as site:
+        urls = [f"{site.base}/{name}" for name in "ab"]
+        site.pages["/sitemap.xml"] = urlset(*urls)
+        async with walk(site.base, state=Changes(state)) as entries:
+            assert len([entry async for entry in entries]) == 2
+        found = await why(urls, state=state)
+        assert [each.verdict for each in found] == [Verdict.LISTED] * 2
+        site.pages["/sitemap.xml"] = answer
+        if robots is not None:
+            site.pages["/robots.txt"] = robots
+        found = await why([*urls, f"{site.base}/c"], state=state)
+        assert [each.verdict for each in found[:2]] == [Verdict.UNKNOWN] * 2
+        cause = causes_of(found[0])[CauseCode.LISTED_BEFORE]
+        assert cause.sitemap == f"{site.base}/sitemap.xml"
+        assert cause.message.endswith("which was not read now")
+        assert CauseCode.LISTED_BEFORE not in causes_of(found[2])
+        site.pages["/sitemap.xml"] = urlset(urls[1])
+        lost, listed = await why(urls, state=state)
+    assert (lost.verdict, listed.verdict) == (Verdict.NOT_LISTED, Verdict.LISTED)
+    assert "the last walk" in causes_of(lost)[CauseCode.LISTED_BEFORE].message
+
+
+async def test_a_page_that_says_that_it_is_missing_is_no_page_to_add() -> None:
+    """Alone: made-up paths return 404 as they should."""
+    async with serve_site() as site:
+        site.pages |= {
+            "/sitemap.xml": urlset(f"{site.base}/a"),
+            "/b": "<!doctype html><title>Page not found</title><p>Try the search.",
+            "/c": html(),
+        }
+        missing, fine = await why([f"{site.base}/b", f"{site.base}/c"])
+    codes = causes_of(missing)
+    assert "says that there is no such page" in codes[CauseCode.SOFT_404].message
+    assert CauseCode.PAGE_FINE not in codes
+    assert CauseCode.PAGE_FINE in causes_of(fine)
+
+
+async def test_a_url_that_is_only_an_alternate_is_named_with_its_record() -> None:
+    """Which is no record of its own, so it is not listed."""
+    async with serve_site() as site:
+        url, other = f"{site.base}/en/a", f"{site.base}/de/a"
+        link = f'<xhtml:link rel="alternate" hreflang="en" href="{url}"/>'
+        space = 'xmlns:xhtml="http://www.w3.org/1999/xhtml"'
+        body = urlset(f"<url><loc>{other}</loc>{link}</url>")
+        site.pages["/sitemap.xml"] = body.replace(
+            b"<urlset", f"<urlset {space}".encode()
+        )
+        [explanation] = await why(url)
+    assert explanation.verdict is Verdict.NOT_LISTED
+    cause = causes_of(explanation)[CauseCode.ALTERNATE]
+    assert (cause.url, cause.record) == (other, 1)
+    assert cause.message.startswith(f"named as an alternate (en) of {other} in ")
+
+
 @pytest.mark.parametrize(
     "url", ["", "/page", "page", "ftp://a.example/", "https://", "a b"]
 )
