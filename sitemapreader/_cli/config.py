@@ -135,8 +135,10 @@ def _check_arguments(arguments: argparse.Namespace, given: dict[str, Any]) -> No
             "--undated requires --since or --until",
         ),
         (
-            given.get("prune") is False and "since" not in given,
-            "--no-prune requires --since WHEN",
+            given.get("prune") is False
+            and "since" not in given
+            and not given.get("changes"),
+            "--no-prune requires --since WHEN or --changes",
         ),
         (
             "sample" in given and "count_by" in given,

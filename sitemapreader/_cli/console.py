@@ -31,6 +31,7 @@ from sitemapreader._types.outcomes import (
     FINISHED_STATUSES,
     NOT_MODIFIED,
     NOTHING_LOST,
+    SAME_LASTMOD,
     Role,
     Status,
     is_known,
@@ -304,8 +305,10 @@ class RunSummary:
     _complete: bool = True
     _waited: tuple[str, str | None] = ("", None)
     """A document that missing URLs wait for; why it was not read, or `None`."""
-    _pruned: list[str] = attrs.field(factory=list)
-    """The first sitemaps that their index dates before `--since`."""
+    _named_dated: dict[str, list[str]] = attrs.field(factory=dict)
+    """Reason of sitemaps that are not read because of their date in an index -> some of them."""
+    _dated: Counter[str] = attrs.field(factory=Counter)
+    """The same -> number of all of them."""
     _left_out: Counter[str] = attrs.field(factory=Counter)
     _lost: Counter[tuple[str, str]] = attrs.field(factory=Counter)
     """Status and reason -> number of lost sources or documents; the next one names the first."""
@@ -329,9 +332,11 @@ class RunSummary:
         for left_out_reason, number in report.left_out.items():
             if left_out_reason in EXPECTED_SKIPS:
                 self._left_out[left_out_reason] += number
-        room = _MAX_NAMED_SKIPS - len(self._pruned)
-        pruned = [each.url for each in documents if each.reason == NOT_MODIFIED]
-        self._pruned += pruned[:room]
+        for reason in (NOT_MODIFIED, SAME_LASTMOD):
+            urls = [each.url for each in documents if each.reason == reason]
+            self._dated[reason] += len(urls)
+            named = self._named_dated.setdefault(reason, [])
+            named += urls[: _MAX_NAMED_SKIPS - len(named)]
         if report.waiting and not any(self._waited):
             reasons = {
                 url_key(document.url): str(document.reason)
@@ -462,12 +467,15 @@ class RunSummary:
         if self._left_out:
             yield f"skipped as configured: {_count_each(self._left_out)}"
         yield from map(describe_unused, self.unused_hosts)
-        if self._pruned:
-            number = self._left_out[NOT_MODIFIED] - len(self._pruned)
-            urls = ", ".join(self._pruned)
-            if number:
-                urls += f" and {number} more"
-            yield f"older than --since, says their index: {urls} (--no-prune reads them)"
+        for reason, what in (
+            (NOT_MODIFIED, "older than --since"),
+            (SAME_LASTMOD, "not changed"),
+        ):
+            if named := self._named_dated.get(reason):
+                urls = ", ".join(named)
+                if number := self._dated[reason] - len(named):
+                    urls += f" and {number} more"
+                yield f"{what}, says their index: {urls} (--no-prune reads them)"
 
     def _format_lost(self) -> Iterator[str]:
         for (status, reason), number in sorted(self._lost.items()):

@@ -210,7 +210,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "keep URLs last changed until WHEN: a date (that day included), or a time ago",
                type=parse_until_option, **_WHEN),
         Option("--no-prune", "urls tree", "with --since: also read sitemaps that their index dates "
-               "before WHEN", "prune", action="store_false"),
+               "before WHEN; with --changes: also request sitemaps whose date there is the same",
+               "prune", action="store_false"),
         Option("--undated", "urls read tree why",
                "keep or drop URLs without a lastmod or news date, with --since or --until "
                "(default: keep; the summary counts them)",

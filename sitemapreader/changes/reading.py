@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader._types.dates import parse_lastmod
+from sitemapreader._types.dates import is_over, parse_lastmod
 from sitemapreader._types.issues import without_userinfo
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.outcomes import (
@@ -160,9 +160,17 @@ class DocumentReading:
         newest = parse_lastmod(self._newest)
         # A file with entries that are newer than itself has a date that was made up.
         is_made_up = newest is not None and is_older(self.headers, newest)
-        # The date of its newest page stays the same when an older or undated one is added.
+        # The date of its newest page stays the same when an older or undated one is added, and an
+        # older date was false already.
         lastmod = self._entry.lastmod
-        is_of_newest = lastmod is not None and lastmod == newest
+        is_of_newest = (
+            lastmod is not None
+            and newest is not None
+            and (
+                lastmod == newest
+                or is_over(lastmod, self._entry.lastmod_text or "", newest)
+            )
+        )
         return {
             "etag_lies": int(row.etag_lies or (has_changed and is_same) or is_made_up),
             "lastmod_lies": int(

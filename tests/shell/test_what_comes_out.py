@@ -240,7 +240,35 @@ def test_what_an_index_dates_too_early(tmp_path: Path) -> None:
     ) in done.stderr
     again = run(*words, "--no-prune", cwd=tmp_path)
     assert (again.stdout.count("\n"), "older than" in again.stderr) == (5, False)
-    assert "requires --since WHEN" in run(".", "--no-prune", cwd=tmp_path).stderr
+    wrong = run(".", "--no-prune", cwd=tmp_path).stderr
+    assert "requires --since WHEN or --changes" in wrong
+
+
+@pytest.mark.parametrize("dated", ["2026-05-01", "2026-02-01"])
+def test_what_an_index_calls_unchanged(dated: str, tmp_path: Path) -> None:
+    """--changes names the sitemaps whose date it believed, and believes none older than a page."""
+
+    def publish(page: str) -> None:
+        (tmp_path / "sitemap.xml").write_bytes(
+            index(("https://example.org/1.xml", dated))
+        )
+        (tmp_path / "1.xml").write_text(
+            f"<urlset><url><loc>https://example.org/{page}</loc>"
+            "<lastmod>2026-04-01</lastmod></url></urlset>"
+        )
+
+    words = (".", "--changes", "--state", "s.db")
+    publish("old")
+    assert run(*words, cwd=tmp_path).stdout == "https://example.org/old\n"
+    publish("new")
+    second = run(*words, cwd=tmp_path)
+    if dated < "2026-04":
+        assert second.stdout == "https://example.org/new\n"
+        return
+    said = "not changed, says their index: https://example.org/1.xml (--no-prune reads them)"
+    assert (second.stdout, said in second.stderr) == ("", True)
+    third = run(*words, "--no-prune", cwd=tmp_path)
+    assert (third.stdout, said in third.stderr) == ("https://example.org/new\n", False)
 
 
 @pytest.mark.parametrize("form", ["csv", "tsv"])
