@@ -314,8 +314,11 @@ def group_fields(names: Names, record: Element) -> Fields:
     """Return the elements of a feed's record by the fields that they are."""
     fields: Fields = {}
     for child in record:
-        if field := names[child.tag].feed_field:
-            fields.setdefault(field, []).append(child)
+        field = names[child.tag].feed_field
+        if field in fields:
+            fields[field].append(child)
+        elif field:
+            fields[field] = [child]
     return fields
 
 

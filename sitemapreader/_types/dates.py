@@ -70,7 +70,7 @@ _MONTH_NUMBERS = {
 _PLAIN_MAIL = re.compile(
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?"
     rf"(\d\d) ({'|'.join(_MONTH_NUMBERS)}) (2\d{{3}}|199[1-9]) (\d\d:\d\d:\d\d)"
-    r" (?:GMT|([+-](?:0\d|1[0-3]))([0-5]\d))",
+    r" (?:GMT|([+-](?:0\d|1[0-3])[0-5]\d))",
     re.ASCII,
 )
 """The form of RFC 822 that nearly all feeds have."""
@@ -91,13 +91,11 @@ def parse_lastmod(text: str) -> datetime | None:
     Never raises.
     """
     try:
+        if mail := _PLAIN_MAIL.fullmatch(text):
+            day, month, year, clock, zone = mail.groups("Z")
+            return _from_iso(f"{year}-{_MONTH_NUMBERS[month]}-{day}T{clock}{zone}")
         if _PLAIN.fullmatch(text):
             return _from_iso(text if len(text) > 10 else text + "T00Z")
-        if mail := _PLAIN_MAIL.fullmatch(text):
-            day, month, year, clock, hours, minutes = mail.groups("00")
-            number = _MONTH_NUMBERS[month]
-            zone = f"{hours}:{minutes}" if hours != "00" else "Z"
-            return _from_iso(f"{year}-{number}-{day}T{clock}{zone}")
     except ValueError:  # 30 February
         pass
     moment = _parse_date(text)
