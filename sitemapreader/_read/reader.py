@@ -115,6 +115,24 @@ class SitemapReader:
     a document.
     """
 
+    format: Format | None = None
+    """The format of the document; `None` until it is detected, or if no reader fits.
+
+    A feed that feedparser read counts as RSS, whatever its format was."""
+    finished = False
+    """True if a limit or a refusal has ended the reading; further bytes are ignored."""
+    beyond_repair = b""
+    """A feed without a readable entry, in UTF-8; its end waits for `salvage`."""
+    _transcoder: Transcoder | None = None
+    _is_chosen = False
+    """True if the first bytes have told which reader fits, if one does."""
+    _reader: Reader | None = None
+    _lost_root = ""
+    """The first tag of a feed whose root is missing or broken."""
+    _closed = False
+    _lists_sitemaps = True
+    """True if all URLs so far look like URLs of sitemaps."""
+
     def __init__(
         self,
         url: str = "",
@@ -125,14 +143,6 @@ class SitemapReader:
         extra_formats: ExtraFormats = (),
     ) -> None:
         self.stats = ReadStats(url)
-        self.format: Format | None = None
-        """The format of the document; `None` until it is detected, or if no reader fits.
-
-        A feed that feedparser read counts as RSS, whatever its format was."""
-        self.finished = False
-        """True if a limit or a refusal has ended the reading; further bytes are ignored."""
-        self.beyond_repair = b""
-        """A feed without a readable entry, in UTF-8; its end waits for `salvage`."""
         self.on_block: Callable[[bytes], object] = bytes
         """Called with each block of the document, decompressed."""
         self.limits = limits or _DEFAULT_LIMITS
@@ -141,19 +151,10 @@ class SitemapReader:
         self._notes: list[IssueCode] = []
         self._decompressor = Decompressor(self.limits, self._notes, codings=codings)
         self._block = bytearray()
-        self._transcoder: Transcoder | None = None
-        self._is_chosen = False
-        """True if the first bytes have told which reader fits, if one does."""
-        self._reader: Reader | None = None
-        self._lost_root = ""
-        """The first tag of a feed whose root is missing or broken."""
         self._last: list[Event] = []
         """The events of the end, with what feedparser finds."""
         self._copy: bytearray | None = bytearray()
         """A feed in UTF-8, as long as it may be beyond repair, and not too long for feedparser."""
-        self._closed = False
-        self._lists_sitemaps = True
-        """True if all URLs so far look like URLs of sitemaps."""
 
     @property
     def is_window(self) -> bool:
@@ -202,9 +203,10 @@ class SitemapReader:
                 piece = bytes(data[start : min(start + BLOCK_BYTES, allowed)])
                 yield from self._read_pieces(piece)
             if not self.finished and self._decompressor.is_over:
-                yield from self._end_data(None)
+                yield from self._read_pieces(b"", final=True)
         if len(data) > room and not self.finished:
-            yield from self._end_data(IssueCode.TOO_LARGE, "raw_bytes")
+            cut = IssueCode.TOO_LARGE
+            yield from self._read_pieces(b"", final=True, cut=cut, detail="raw_bytes")
 
     def close_steps(self, data: bytes = b"", *, cut: bool = False) -> Iterator[Events]:
         """Do the work of `close` in steps, perhaps after the last bytes.
@@ -220,7 +222,9 @@ class SitemapReader:
             data = b""
         stats.raw_bytes += len(data)
         self._closed = True
-        yield from self._end_data(IssueCode.TRUNCATED if cut else None, data=data)
+        if not self.finished:
+            code = IssueCode.TRUNCATED if cut else None
+            yield from self._read_pieces(data, final=True, cut=code)
         if self.lists_sitemaps and stats.delivered:
             last: list[Event] = []
             stats.add_issue(last, IssueCode.SITEMAPS_AS_PAGES)
@@ -253,17 +257,18 @@ class SitemapReader:
 
     # -- the pipeline
 
-    def _end_data(
-        self, cut: IssueCode | None, detail: str = "", data: bytes = b""
+    def _read_pieces(
+        self,
+        data: bytes,
+        *,
+        final: bool = False,
+        cut: IssueCode | None = None,
+        detail: str = "",
     ) -> Iterator[Events]:
-        """Read the last bytes, and end the document; `cut` is why nothing follows."""
-        if not self.finished:
-            yield from self._read_pieces(data, final=True)
-        if not self.finished:
-            yield from self._finish(cut, detail)
+        """Decompress and read bytes; the last ones, or damaged data, end the document.
 
-    def _read_pieces(self, data: bytes, *, final: bool = False) -> Iterator[Events]:
-        """Decompress and read bytes, perhaps the last; damaged data ends the reading."""
+        `cut` is why nothing follows.
+        """
         try:
             for piece in self._decompressor.decode(data, final=final):
                 allowed = (
@@ -283,7 +288,11 @@ class SitemapReader:
                 if not piece:
                     yield []
         except DecompressionError as error:
-            yield from self._finish(error.code, error.detail)
+            final = True
+            cut = error.code
+            detail = error.detail
+        if final:
+            yield from self._finish(cut, detail)
 
     def _read_block(
         self,
@@ -296,14 +305,7 @@ class SitemapReader:
         self.stats.inflated_bytes += len(block)
         self.on_block(block)
         events = self._drain_notes()
-        is_started = self._transcoder is not None
-        if not is_started:
-            is_whole = final and not cut and self._charset in (None, "utf-8")
-            if is_whole and (whole := read_whole(block, self.stats, self.limits)):
-                self.format, entries = whole
-                entries = self._check_limit(entries)
-                yield [*events, *entries] if events else entries
-                return
+        if self._transcoder is None:
             started = start_transcoder(events, self.stats, block, self._charset)
             self._transcoder, block = started or (None, b"")
         if self._transcoder is None:
@@ -404,6 +406,10 @@ class SitemapReader:
         """Read the remaining bytes and close the reader; `cut` is why it was cut."""
         block = bytes(self._block)
         self._block = bytearray()
+        if not cut and (whole := self._read_whole(block)) is not None:
+            yield whole
+            self.finished = True
+            return
         if block or self._transcoder or cut is None:
             yield from self._read_block(block, final=True, cut=cut)
         if cut:
@@ -423,6 +429,18 @@ class SitemapReader:
             )
         if self._last:
             yield self._last
+
+    def _read_whole(self, block: bytes) -> Events | None:
+        """Read a block that is a whole document, if all of it is common."""
+        if self._transcoder or self._notes or self._charset not in (None, "utf-8"):
+            return None
+        whole = read_whole(block, self.stats, self.limits)
+        if whole is None:
+            return None
+        self.stats.inflated_bytes += len(block)
+        self.on_block(block)
+        self.format, events = whole
+        return self._check_limit(events)
 
     def _drain_notes(self) -> list[Event]:
         events: list[Event] = []

@@ -206,7 +206,7 @@ def find_excess(
             return IssueCode.TOO_DEEP
         if has_many and max(map(len, map(Element.keys, level))) > attributes:
             return IssueCode.TOO_MANY_ATTRIBUTES
-        level = list(chain.from_iterable(filter(len, level)))
+        level = list(chain.from_iterable(each for each in level if len(each)))
     return None
 
 

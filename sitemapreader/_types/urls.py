@@ -266,7 +266,10 @@ def _split(url: str) -> tuple[str, ...]:
 
     Unlike `urlsplit`, it keeps an empty query, and caches no long URL.
     """
-    match = _PARTS.match(url.lstrip(_BLANKS).translate(_NO_BREAKS))
+    url = url.lstrip(_BLANKS)
+    if not url.isprintable():
+        url = url.translate(_NO_BREAKS)
+    match = _PARTS.match(url)
     if match is None:
         return ("",) * 5
     parts = match.groups("")
@@ -523,16 +526,13 @@ def url_warnings(url: str) -> list[IssueCode]:
 def are_clean_urls(locs: Sequence[str]) -> bool:
     """Return whether all are absolute http(s) URLs without an error or a warning."""
     # A few passes in C over the joined text cost less than a Python call for each URL.
-    if not locs:
+    origin = _ORIGIN.match(locs[0]) if locs else None
+    if origin is None:
         return False
     joined = "".join(locs)
     if not joined.isascii() and not joined.isprintable():
         return False
-    for char in _SUSPECT_CHARACTERS:
-        if char in joined:
-            return False
-    origin = _ORIGIN.match(locs[0])
-    if origin is None:
+    if any(map(joined.__contains__, _SUSPECT_CHARACTERS)):
         return False
     # Usually all URLs have the origin of the first one.
     has_one_origin = all(map(str.startswith, locs, repeat(origin[0])))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import lru_cache
 from itertools import compress, count, repeat
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import attrs
@@ -34,7 +35,7 @@ from sitemapreader._types.urls import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sitemapreader._read.stats import ReadStats
     from sitemapreader._types.models import Event, Image, UrlEntry
@@ -109,9 +110,9 @@ class RecordTexts:
     odd: set[int] = attrs.field(factory=set)
     runs: dict[str, list[str]] = attrs.field(factory=dict)
     extras: list[str] = attrs.field(factory=list)
-    titles: list[str] = attrs.field(factory=list)
+    titles: Sequence[str] = ()
     base: str = ""
-    images: dict[int, tuple[Image, ...]] = attrs.field(factory=dict)
+    images: Mapping[int, tuple[Image, ...]] = MappingProxyType({})
     relative: dict[int, str] = attrs.field(factory=dict)
     """The relative URLs as written, by the places of their records."""
     _counted: list[tuple[IssueCode, set[int]]] = attrs.field(factory=list)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 from itertools import compress, repeat
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 from xml.etree.ElementTree import Element
 
 import attrs
@@ -304,13 +304,11 @@ def _find_texts(
     return record_texts, rest or ""
 
 
-def _fill_gaps(column: list[str | None]) -> list[str]:
+def _fill_gaps(column: list[Any]) -> list[str]:
     """Write "" where a group did not match; return no column if it never did."""
-    if None not in column:
-        return cast("list[str]", column)
-    if any(column):
-        return [text or "" for text in column]
-    return []
+    if None in column:
+        return [text or "" for text in column] if any(column) else []
+    return column
 
 
 def _find_spans(
