@@ -93,6 +93,7 @@ async def open_document(
         elif url in context.files:
             opener = open_file(url, Path(path_of(url)))
         else:
+            context.breaker.check_wait(url)
             request_options["seconds_left"] = context.budget.seconds_left
             opener = context.client.open(url, **request_options)
         async with context.budget.enter(opener, url) as response:

@@ -113,9 +113,9 @@ class WalkRobots(RobotsCache):
         # A redirect has no status of its own here, but is an answer of the host: whether it leads
         # in a circle, or to another host that is down or must not be asked.
         is_redirected = origin_of(error.url) != origin
-        is_silent = (
-            error.http_status in _NOT_OF_THE_HOST and not absent and not is_redirected
-        )
+        must_wait = error.code is IssueCode.RETRY_LATER
+        is_mute = error.http_status in _NOT_OF_THE_HOST and not absent
+        is_silent = (must_wait or is_mute) and not is_redirected
         self._failed[origin] = (
             document,
             issue_from_error(error, document) if is_silent else None,

@@ -5,8 +5,9 @@ for a moment lends its slot to another requester, because its reader waits for i
 walk is one requester, and all other code together is another one.
 
 A host is paused for one walk after several failures in a row, or if it requests a wait of more than
-a minute. After the pause one document is fetched as a trial. A response ends the pauses; another
-failure doubles the next one. After some failed trials the host is given up until the next walk.
+a minute; for a longer wait than the walk waits, it is given up. After the pause one document is
+fetched as a trial. A response ends the pauses; another failure doubles the next one. After some
+failed trials the host is given up until the next walk.
 """
 
 # Without loans, a consumer that fetches pages with the fetcher of its walk would wait for the slot
@@ -30,7 +31,7 @@ from sitemapreader._log import LOGGER
 from sitemapreader._types.errors import LOGIN_STATUSES, FetchError
 from sitemapreader._types.issues import IssueCode, show_url
 from sitemapreader._types.options import LONGEST_HELD_WAIT_SECONDS
-from sitemapreader._types.urls import host_of, origin_of
+from sitemapreader._types.urls import host_of, is_robots_url, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -363,8 +364,8 @@ class HostBreaker:
     _guesses: set[str] = attrs.field(factory=set, init=False)
 
     def note_response(self, url: str) -> None:
-        """Forget the failures of a host that responded."""
-        if self._failures:
+        """Forget the failures of a host that responded; a wait that it requested remains."""
+        if self._failures and self._find(url).paused_until < math.inf:
             self._failures.pop(origin_of(url), None)
 
     def note_guess(self, url: str) -> None:
@@ -388,6 +389,11 @@ class HostBreaker:
         if error in self._noted or (counts_once and not is_last):
             return
         self._noted.add(error)
+        # A 503 may be the fault of one document; a 429 is not, and robots.txt is about the host.
+        speaks_for_host = status == 429 or is_robots_url(url)
+        if error.code is IssueCode.RETRY_LATER and speaks_for_host:
+            self._give_up(error)
+            return
         is_of_path = (
             error.code is IssueCode.HTTP_STATUS and status in _STATUSES_OF_GUESSES
         )
@@ -400,6 +406,16 @@ class HostBreaker:
             self._note_failure(url, reason, error, count)
         elif error.code is IssueCode.HTTP_STATUS:
             self.note_response(url)
+
+    def _give_up(self, error: FetchError) -> None:
+        """Request nothing more from a host that requires a longer wait than the walk waits for."""
+        failures = self._failures.setdefault(origin_of(error.url), _Failures())
+        failures.reason = IssueCode.HOST_REFUSES
+        failures.cause = error.cause
+        if error.retry_after_seconds is not None:
+            failures.cause = f"requested to wait for {error.retry_after_seconds:.0f} s"
+        failures.paused_until = math.inf
+        failures.trials = self._options.host_trials
 
     def _note_failure(
         self,
@@ -472,6 +488,12 @@ class HostBreaker:
             if failures.count >= self._options.failures_in_row:
                 detail = f"{failures.count} failures in a row: {detail}"
             raise FetchError(failures.reason, url, detail)
+
+    def check_wait(self, url: str) -> None:
+        """Raise FetchError if the host requires a longer wait than the walk waits for."""
+        failures = self._find(url)
+        if failures.paused_until == math.inf:
+            raise FetchError(failures.reason, url, failures.cause)
 
     def _find(self, url: str) -> _Failures:
         if self._failures:

@@ -385,3 +385,51 @@ def test_a_trial_for_which_nothing_was_asked() -> None:
     assert breaker.wait(second) > 0.5
     breaker.end_trial(first)
     assert breaker.wait(second) == 0
+
+
+@pytest.mark.parametrize("code", [429, 503])
+async def test_a_host_that_asks_to_wait_at_robots_txt_is_not_requested_again(
+    code: int,
+) -> None:
+    """It has asked for two hours, so its start page is not requested a moment later."""
+    busy = Answer(status=code, headers={"Retry-After": "7200"})
+    async with serve_site(default=busy) as site:
+        read = await read_site(site.base)
+        assert site.requested == ["/robots.txt"]
+    outcome = read.report.outcome
+    assert (outcome.status, outcome.reason) == ("failed", "retry-later")
+    assert outcome.retry_after == 7200
+
+
+@pytest.mark.parametrize(("code", "requests"), [(429, 1), (503, 20)])
+async def test_too_many_requests_are_those_to_the_host(
+    code: int, requests: int
+) -> None:
+    """After a 429 with a long wait nothing more is requested; a 503 may be of one document."""
+    busy = Answer(status=code, headers={"Retry-After": "7200"})
+    async with serve_site() as site:
+        fill(site, 20, answer_urls("/a"))
+        site.pages["/c0.xml"] = busy
+        read = await read_site(site.base, options=FetchOptions(concurrency=1))
+        assert count_children(site) == requests
+    assert read.report.outcome.retry_after == 7200
+    reasons = {str(each.reason) for each in read.report.documents if each.reason}
+    assert reasons == {"retry-later"} | ({"host-refuses"} if code == 429 else set())
+
+
+async def test_sitemaps_of_a_host_that_asks_to_wait_are_left() -> None:
+    """Other hosts are read meanwhile, and the Issue says for how long it asked."""
+    busy = Answer(status=503, headers={"Retry-After": "7200"})
+    async with serve_site(default=busy) as slow, serve_site() as quick:
+        slow.base = slow.base.replace("127.0.0.1", "localhost")
+        fill(quick, 3, answer_urls("/a"))
+        urls = [f"{slow.base}/c{number}.xml" for number in range(5)]
+        quick.pages["/index.xml"] = Answer(index(*urls, f"{quick.base}/c0.xml"))
+        port = int(slow.base.rpartition(":")[2])
+        options = FetchOptions(allow_ports=(port,), allow_networks=("127.0.0.0/8",))
+        read = await read_site(quick.base, hosts="any", options=options)
+        assert slow.requested == ["/robots.txt"]
+    assert read.locs == ["https://a.example/a"]
+    (said,) = (each.value for each in read.report.issues if each.code == "host-refuses")
+    assert said is not None
+    assert said.startswith("5 sitemaps skipped (requested to wait for 7200 s): ")
