@@ -183,24 +183,24 @@ proof AS (
 )
 """
 """SQL: the proof of each document from its evidence (the table at the top); a query follows."""
-_IS_LOST = "site = :site AND lost_stamp IS NOT NULL AND NOT kind"
+_IS_LOST = "site = :site AND lost_stamp IS NOT NULL AND kind = 0"
 OLDEST_LOSS = (
     "ifnull((SELECT min(lost_stamp) FROM url INDEXED BY url_lost"
-    " WHERE site = site.id AND lost_stamp IS NOT NULL AND NOT kind), 0)"
+    " WHERE site = site.id AND lost_stamp IS NOT NULL AND kind = 0), 0)"
 )
 """SQL: the stamp of the oldest loss of a site that waits; 0 for none."""
 _HAS_LOST = (
-    "EXISTS (SELECT 1 FROM url INDEXED BY url_lost"
+    "EXISTS (SELECT 1 FROM url INDEXED BY {}"
     " WHERE site = :site AND lost_stamp IS NOT NULL{})"
 )
 _IS_PENDING = (
     "SELECT EXISTS (SELECT 1 FROM log WHERE site = :site)"
     " OR EXISTS (SELECT 1 FROM document WHERE site = :site AND to_merge)"
-    f" OR {_HAS_LOST.format(' AND record IS NULL')}"
+    f" OR {_HAS_LOST.format('url_unsent', ' AND record IS NULL')}"
 )
 """SQL: whether merge.sql has anything to do."""
 _IS_MISSING = (
-    f"SELECT {_HAS_LOST.format('')}"
+    f"SELECT {_HAS_LOST.format('url_lost', '')}"
     " OR EXISTS (SELECT 1 FROM document WHERE site = :site AND NOT is_named)"
     " OR EXISTS (SELECT 1 FROM page WHERE site = :site)"
     " OR EXISTS (SELECT 1 FROM control WHERE site = :site)"
@@ -575,14 +575,15 @@ def _find_all_confirmed(db: Connection, values: Mapping[str, Any]) -> int:
 
 def _count_waiting(db: Connection, values: Mapping[str, Any]) -> tuple[int, int]:
     """Return how many URLs have left a window in this walk, and how many lists have lost."""
-    found = db.execute(
-        "SELECT count(DISTINCT iif(kind = 1 AND lost_stamp >= :begin_stamp, key, NULL)),"
-        " count(DISTINCT iif(kind, NULL, key)) FROM url AS lost INDEXED BY url_lost"
-        " WHERE site = :site AND lost_stamp IS NOT NULL AND kind < 2 AND NOT EXISTS"
-        "  (SELECT 1 FROM url WHERE site = :site AND key = lost.key AND lost_stamp IS NULL)",
-        values,
-    ).fetchone()
-    return found[0], found[1]
+    count = (
+        "(SELECT count(DISTINCT key) FROM url AS lost INDEXED BY url_lost"
+        " WHERE site = :site AND kind = {} AND lost_stamp >= {} AND NOT EXISTS (SELECT 1"
+        "  FROM url WHERE site = :site AND key = lost.key AND lost_stamp IS NULL))"
+    )
+    left = count.format(1, ":begin_stamp")
+    lost = count.format(0, "0")
+    found: tuple[int, int] = db.execute(f"SELECT {left}, {lost}", values).fetchone()
+    return found
 
 
 def _has_missing(db: Connection, values: Mapping[str, Any]) -> bool:
@@ -635,7 +636,7 @@ def _find_new_losses(
     new_losses = (
         "SELECT document.id, document.url, count(*), entries, is_named"
         " FROM url AS lost INDEXED BY url_lost JOIN document ON document.id = lost.document"
-        " WHERE lost.site = :site AND lost_stamp > :last AND NOT lost.kind"
+        " WHERE lost.site = :site AND lost_stamp > :last AND lost.kind = 0"
         " AND (evidence <> 'absent' OR NOT is_named) GROUP BY document.id"
     )
     rows = db.execute(new_losses, values).fetchall()

@@ -39,6 +39,12 @@ ON CONFLICT DO UPDATE SET chunk = excluded.chunk,
         WHEN instr(url.record, excluded.record) OR length(url.record) >= 384 THEN url.record
         ELSE CAST(url.record || excluded.record AS BLOB) END;
 
+-- The first condition saves the look at all keys where nothing was missing.
+UPDATE page SET is_listed = 1
+WHERE site = (SELECT site FROM page WHERE site = :site) AND key IN
+    (SELECT substr(keys, 10 * place.number + 1, 10)
+    FROM log CROSS JOIN place ON place.number < length(keys) / 10 WHERE log.site = :site);
+
 DELETE FROM log WHERE site = :site;
 
 -- What a reading did not see is lost.
@@ -74,7 +80,7 @@ UPDATE chunk SET is_known = 0
 WHERE is_known AND document IN (SELECT id FROM document WHERE site = :site AND is_window);
 
 -- What was never delivered cannot become unlisted.
-DELETE FROM url INDEXED BY url_lost
+DELETE FROM url INDEXED BY url_unsent
 WHERE site = :site AND lost_stamp IS NOT NULL AND record IS NULL;
 
 UPDATE document SET to_merge = 0 WHERE site = :site AND to_merge

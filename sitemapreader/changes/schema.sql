@@ -80,12 +80,13 @@ CREATE TABLE url (
     seen_stamp INTEGER NOT NULL,  -- the last reading that had it, if that of its chunk is not later
     kind INTEGER NOT NULL,      -- 0: a list has it; 1: a window has it (left when lost_stamp is
                                 -- set); 2: its record says that it was deleted; 3: it is unlisted,
-                                -- and kept until that is told
+                                -- and kept until that is told; 4: it was told
     lost_stamp INTEGER,           -- the first reading without it since; NULL while it is listed
     chunk INTEGER NOT NULL,
     PRIMARY KEY (site, key, document)
 ) WITHOUT ROWID;
-CREATE INDEX url_lost ON url (site, lost_stamp, kind) WHERE lost_stamp IS NOT NULL;
+CREATE INDEX url_lost ON url (site, kind, lost_stamp) WHERE lost_stamp IS NOT NULL;
+CREATE INDEX url_unsent ON url (site) WHERE lost_stamp IS NOT NULL AND record IS NULL;
 
 -- entries of a document that follow one another. Where a reading has them again, one by one, each is
 -- as `url` has it, and no row of that is read or written
@@ -103,6 +104,11 @@ WHEN old.chunk <> new.chunk OR new.lost_stamp IS NOT NULL OR length(new.record) 
 BEGIN
     UPDATE chunk SET is_known = 0 WHERE is_known AND id IN
         (old.chunk, iif(new.lost_stamp IS NULL AND length(new.record) = 6, 0, new.chunk));
+END;
+CREATE TRIGGER url_returned AFTER UPDATE OF lost_stamp ON url
+WHEN old.lost_stamp IS NOT NULL AND new.lost_stamp IS NULL
+BEGIN
+    UPDATE page SET is_listed = 1 WHERE site = new.site AND key = new.key;
 END;
 CREATE TRIGGER document_forgotten AFTER DELETE ON document
 BEGIN
@@ -168,8 +174,11 @@ CREATE TABLE page (
     is_gone INTEGER NOT NULL DEFAULT 0,
     delivered_unlisted INTEGER NOT NULL DEFAULT 0,
     delivered_gone INTEGER NOT NULL DEFAULT 0,
+    is_listed INTEGER NOT NULL DEFAULT 0, -- 1 if a document has listed it since
     PRIMARY KEY (site, key)
 ) WITHOUT ROWID;
+CREATE INDEX page_open ON page (site) WHERE NOT is_unlisted OR is_listed;
+CREATE INDEX page_since ON page (site, since);
 CREATE INDEX page_due ON page (site, due) WHERE due IS NOT NULL;
 
 -- listed pages that answered 404 or 410 when they were requested as controls, and the living ones

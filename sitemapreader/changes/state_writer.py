@@ -309,9 +309,15 @@ class StateWriter:
             mark = "delivered_gone = 0"
         else:
             mark = f"delivered_{kind} = 1"
-        sql = f"UPDATE page SET {mark} WHERE site = ? AND key = ?"
+        statements = [f"UPDATE page SET {mark} WHERE site = ? AND key = ?"]
+        if kind == "unlisted":
+            statements.append(
+                "UPDATE url SET kind = 4 WHERE site = ? AND key = ? AND kind = 3"
+            )
         rows = [(self.run.site, key) for key in keys]
-        self.file.change_now(lambda db: db.executemany(sql, rows))
+        self.file.change_now(
+            lambda db: [db.executemany(sql, rows) for sql in statements]
+        )
 
     # -- the output of a run
 

@@ -1,9 +1,9 @@
 -- A URL is lost since the last document has lost it, a window too: what was read before that may
--- list it again. With the plus, SQLite looks for the key, and not for all that was lost later.
+-- list it again. With the pluses, SQLite looks for the key, and not for all that was lost later.
 UPDATE url INDEXED BY url_lost SET lost_stamp = (SELECT max(lost_stamp) FROM url AS its
-    WHERE its.site = :site AND its.key = url.key AND its.kind = 1)
-WHERE site = :site AND lost_stamp IS NOT NULL AND NOT kind AND EXISTS (SELECT 1 FROM url AS its
-    WHERE its.site = :site AND its.key = url.key AND its.kind = 1
+    WHERE its.site = :site AND its.key = url.key AND +its.kind = 1)
+WHERE site = :site AND lost_stamp IS NOT NULL AND kind = 0 AND EXISTS (SELECT 1 FROM url AS its
+    WHERE its.site = :site AND its.key = url.key AND +its.kind = 1
         AND +its.lost_stamp > url.lost_stamp);
 
 -- What this run has missed may be asked from now on; it waits to be unlisted. It is missing since
@@ -13,7 +13,7 @@ INSERT INTO page (site, key, loc, since, document, why, is_unlisted, due)
 SELECT :site, lost.key, lost.loc, lost.lost_stamp / 1e9, document.url,
     iif(document.is_named, 'missing', 'unnamed'), 0, lost.lost_stamp / 1e9
 FROM url AS lost INDEXED BY url_lost CROSS JOIN document ON document.id = lost.document
-WHERE lost.site = :site AND lost.lost_stamp IS NOT NULL AND NOT lost.kind
+WHERE lost.site = :site AND lost.lost_stamp IS NOT NULL AND lost.kind = 0
     AND (document.evidence <> 'absent' OR NOT document.is_named)
     AND NOT EXISTS (SELECT 1 FROM url AS its
         WHERE its.site = :site AND its.key = lost.key AND its.lost_stamp IS NULL)
@@ -26,7 +26,7 @@ ON CONFLICT DO UPDATE SET document = excluded.document, why = excluded.why
 INSERT INTO confirmed_loss
 SELECT lost.key, lost.document, lost.loc, lost.lost_stamp, lost.kind
 FROM url AS lost INDEXED BY url_lost CROSS JOIN document ON document.id = lost.document
-WHERE lost.site = :site AND lost.lost_stamp IS NOT NULL
+WHERE lost.site = :site AND lost.lost_stamp IS NOT NULL AND lost.kind IN (0, 2)
     AND (
         -- its record says that it was deleted
         lost.kind = 2

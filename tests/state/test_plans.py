@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import pytest
+
 from sitemapreader.changes.database import StateFile, read_script
+from tests.support.clock import SetClock
+from tests.support.diary import Diary, named
+from tests.support.walking import ROBOTS, SITE, urlset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,3 +57,46 @@ async def test_no_statement_looks_for_each_row_at_many_others(tmp_path: Path) ->
         file.close()
     assert len(slow) > 20
     assert {statement: steps for statement, steps in slow.items() if steps} == {}
+
+
+def count_steps(db: Path) -> int:
+    """Return how many steps SQLite takes at the end of a walk that has lost nothing."""
+    file = StateFile(db)
+    steps = 0
+
+    def count() -> None:
+        nonlocal steps
+        steps += 1
+
+    try:
+        file.connection.set_progress_handler(count, 1)
+        for name in SCRIPTS:
+            if name in ("respell.sql", "recall.sql"):  # for other days
+                continue
+            for statement in read_script(name).split(";\n"):
+                values = dict.fromkeys(re.findall(r":(\w+)", statement), 1)
+                file.connection.execute(statement, values)
+    finally:
+        file.close()
+    return steps
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("asks", [True, False], ids=["told", "untold"])
+async def test_unlisted_urls_that_are_kept_cost_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, asks: bool
+) -> None:
+    """They are kept for 90 days, and no walk in between looks at them."""
+    clock = SetClock(monkeypatch)
+    steps = []
+    for number in (20, 500):
+        db = tmp_path / f"{number}.db"
+        diary = Diary(db, clock, confirm_after=timedelta(0))
+        many = urlset(*(f"{SITE}{each}" for each in range(number + 10)))
+        few = urlset(*(f"{SITE}{each}" for each in range(10)))
+        for body in (many, few, few):
+            pages = {ROBOTS: named("list.xml"), f"{SITE}list.xml": body}
+            await diary.walk(pages, asks=asks)
+        assert len([*diary.state.unlisted()]) == number
+        steps.append(count_steps(db))
+    assert steps[0] == steps[1]
