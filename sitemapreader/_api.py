@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sitemapreader._types.issues import Issue, IssueCode
     from sitemapreader._types.options import FetchOptions, Limits
     from sitemapreader._types.outcomes import Document
-    from sitemapreader._walk.config import OnDocument, Sitemaps
+    from sitemapreader._walk.config import OnDocument, OnIssue, Sitemaps
     from sitemapreader._walk.selection import Patterns, Scope, Undated
     from sitemapreader.changes import State
     from sitemapreader.fetch.client import Fetcher
@@ -79,6 +79,7 @@ def walk(
     follow: Follow | TakeChild | None = None,
     state: Memory = None,
     on_document: OnDocument | None = None,
+    on_issue: OnIssue | None = None,
     trusted: bool = True,
     fetcher: Fetcher | None = None,
     limits: Limits | None = None,
@@ -109,6 +110,7 @@ def walk(
         follow: a `Follow`, or a function of a SitemapEntry: which children are read.
         state: a file or a `State`, which remembers the walk, or `Changes`: only differences.
         on_document: function that gets each Document when its outcome is known.
+        on_issue: function that gets each Issue, also beyond the first ten of its code.
         trusted: False if strangers wrote the names: then only public addresses are requested.
         fetcher: object that opens URLs, which is not closed; an HttpFetcher by default.
         limits: how much is read, at most: URLs, time, bytes.
@@ -135,6 +137,7 @@ def walk(
             state=opened,
             changes=changes,
             on_document=on_document,
+            on_issue=on_issue,
             trusted=trusted,
             fetcher=fetcher,
             limits=limits,

@@ -368,6 +368,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                ".parquet): "
                "how it ended and why. With .json, write the whole report of a single source",
                **_WRITTEN),
+        Option("--issues", "urls", "write one row for each Issue to FILE (.jsonl, .csv or "
+               ".parquet), so for each record that was dropped", **_WRITTEN),
         Option("--shard", "scale", "read the Kth of N parts in one process, for arrays of jobs",
                metavar="K/N", type=parse_shard, rivals="workers"),
         Option("--scheduler", "scale", "use the Dask scheduler at ADDRESS, such as "

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from sitemapreader._many.run import OnSite, SiteRun
     from sitemapreader._types.options import Limits
+    from sitemapreader._walk.config import OnIssue
     from sitemapreader._walk.report import Report
     from sitemapreader.output.sink import Output
 
@@ -182,7 +183,11 @@ class SourceRun:
     # -- the run
 
     def walk(
-        self, *, on_end: OnEnd | None = None, on_site: OnSite | None = None
+        self,
+        *,
+        on_end: OnEnd | None = None,
+        on_site: OnSite | None = None,
+        on_issue: OnIssue | None = None,
     ) -> SiteRun:
         """Return the walks over all sources; `on_end` is awaited with each that has ended."""
         self._on_end = on_end
@@ -196,6 +201,7 @@ class SourceRun:
             self.list_tasks(),
             at_once=self.arguments.parallel or 1,
             on_site=on_site,
+            on_issue=on_issue,
             **self.keywords | {"limits": limits},
         )
         # of all sources together; what is delivered counts as printed, in all runs

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sitemapreader._types.rows import OutputRows
-__all__ = ["OUTCOME_COLUMNS", "Column"]
+__all__ = ["ISSUE_COLUMNS", "OUTCOME_COLUMNS", "Column"]
 
 SCHEMA_VERSION = 1
 """Raised when a column, or a field in one, is renamed, removed or changes its type.
@@ -164,6 +164,26 @@ OUTCOME_COLUMNS = tuple(
     for name, hint in get_type_hints(SiteOutcome).items()
 )
 """The columns of outcomes of sites: their fields."""
+ISSUE_COLUMNS = (
+    Column("site", str, always=True, is_url=True, is_repetitive=True),
+    Column("sitemap", str, always=True, is_url=True, is_repetitive=True),
+    Column("line", int | None, always=True),
+    Column("dropped", bool, always=True),
+    Column(
+        "code", str, always=True, is_repetitive=True, get=lambda issue: str(issue.code)
+    ),
+    Column(
+        "severity",
+        str,
+        always=True,
+        is_repetitive=True,
+        get=lambda issue: issue.severity.name.lower(),
+    ),
+    Column("url", str | None, always=True, is_url=True),
+    Column("value", str | None, always=True),
+    Column("message", str, always=True, is_repetitive=True),
+)
+"""The columns of Issues: first where each was found, then what it is."""
 
 
 def has_nothing(values: list[Any]) -> bool:

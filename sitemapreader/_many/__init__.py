@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from sitemapreader._types.options import FetchOptions, Limits
     from sitemapreader._types.outcomes import SiteOutcome
     from sitemapreader._types.rows import Rows
-    from sitemapreader._walk.config import OnDocument, WalkConfig
+    from sitemapreader._walk.config import OnDocument, OnIssue, WalkConfig
     from sitemapreader._walk.selection import Patterns, Scope, Undated
     from sitemapreader.changes import State
     from sitemapreader.fetch.client import Fetcher
@@ -79,6 +79,7 @@ def walk_many(
     follow: Follow | TakeChild | None = None,
     state: Memory = None,
     on_document: OnDocument | None = None,
+    on_issue: OnIssue | None = None,
     trusted: bool = False,
     fetcher: Fetcher | None = None,
     limits: Limits | None = None,
@@ -118,7 +119,8 @@ def walk_many(
         follow: as in `walk`.
         state: as in `walk`, one file for all sites. `revisit` of `Changes` is for all together: a
             site without a due document gets no request ("not-due").
-        on_document: as in `walk`.
+        on_document: as in `walk`; `Document.site` is the site.
+        on_issue: as in `walk`; `Issue.site` is the site.
         trusted: True if you trust the sites. By default connections go only to public addresses
             and the ports 80 and 443; `allow_networks` and `allow_ports` of `options` open more.
         fetcher: as in `walk`: one for all sites.
@@ -150,6 +152,7 @@ def walk_many(
         search=search,
         follow=follow,
         on_document=on_document,
+        on_issue=on_issue,
         trusted=trusted,
         fetcher=fetcher,
         limits=limits,

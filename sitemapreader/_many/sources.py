@@ -131,6 +131,7 @@ class CheckedTask(SiteTask):
         site = None if self.kind == "sitemap" else self.url
         is_page = self.kind == "site"
         arguments: dict[str, Any] = {
+            "name": self.name,
             "search": attrs.evolve(config.search, site=site, is_page=is_page),
             "fetcher": self.fetcher or config.fetcher,
             "limits": limits,

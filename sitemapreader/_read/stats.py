@@ -30,12 +30,14 @@ class ReadStats:
     raw_bytes: int = 0
     inflated_bytes: int = 0
     counts: Counter[IssueCode] = attrs.field(factory=Counter)
+    shows_all: bool = False
+    """True if each Issue is delivered; else only the first ones of a code."""
     keeps_deleted: bool = False
     """True if a record that says that its URL was deleted is an entry, with `Change.UNLISTED`."""
 
     def shows(self, code: IssueCode) -> bool:
         """Return whether the next Issue of a code is delivered, and not only counted."""
-        return self.counts[code] < MAX_ISSUES_PER_DOCUMENT
+        return self.shows_all or self.counts[code] < MAX_ISSUES_PER_DOCUMENT
 
     def add_issue(
         self,
@@ -45,12 +47,14 @@ class ReadStats:
         line: int | None = None,
         url: str | None = None,
         value: str | None = None,
+        dropped: bool = False,
     ) -> None:
         """Count an Issue, and append it to `events` if it is among the first of its code."""
         if self.shows(code):
-            events.append(
-                make_issue(code, self.sitemap, line=line, url=url, value=value)
+            issue = make_issue(
+                code, self.sitemap, line=line, url=url, value=value, dropped=dropped
             )
+            events.append(issue)
         self.counts[code] += 1
 
     def add_issue_once(
@@ -80,4 +84,4 @@ class ReadStats:
         """Count a dropped record and the Issue that explains it."""
         self.records += 1
         self.dropped += 1
-        self.add_issue(events, code, line=line, value=value)
+        self.add_issue(events, code, line=line, value=value, dropped=True)

@@ -18,7 +18,7 @@ WALK_ARGUMENTS = frozenset(
     {
         *("sitemaps", "since", "until", "undated", "include", "exclude", "language"),
         *("unique", "scope", "sample", "search", "follow", "state", "on_document"),
-        *("trusted", "fetcher", "limits", "options"),
+        *("on_issue", "trusted", "fetcher", "limits", "options"),
     }
 )
 """Keyword arguments of `walk`, to which the classes of options belong."""

@@ -204,6 +204,8 @@ class Issue:
         line: line in the document, from 1, where known.
         url: URL of the entry or child sitemap, where there is one.
         value: the text that caused it, cut and with control characters escaped.
+        dropped: True if its record was left out because of it.
+        site: the site of the walk that found it, as it was given, or "".
     """
 
     code: IssueCode
@@ -212,6 +214,8 @@ class Issue:
     line: int | None = None
     url: str | None = None
     value: str | None = None
+    dropped: bool = False
+    site: str = attrs.field(default="", eq=False)
 
     @classmethod
     def make(
@@ -222,6 +226,7 @@ class Issue:
         line: int | None = None,
         url: str | None = None,
         value: str | None = None,
+        dropped: bool = False,
     ) -> Issue:
         """Make an Issue with the message of its code.
 
@@ -239,6 +244,7 @@ class Issue:
             line=line,
             url=url,
             value=value,
+            dropped=dropped,
         )
 
     def __str__(self) -> str:
@@ -259,7 +265,7 @@ class Issue:
         return self.code.severity
 
     def to_dict(self) -> dict[str, str | int | None]:
-        """Return its fields, and its severity, as JSON's types."""
+        """Return its fields without the site, and its severity, as JSON's types."""
         return {
             "code": str(self.code),
             "severity": self.severity.name.lower(),
@@ -268,6 +274,7 @@ class Issue:
             "line": self.line,
             "url": self.url,
             "value": self.value,
+            "dropped": self.dropped,
         }
 
 

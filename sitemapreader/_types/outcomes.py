@@ -140,6 +140,9 @@ class Document:
         known: URLs that `changes` dropped, because they are unchanged in the state.
         filtered: URLs that `since`, `include`, `exclude`, `scope` or `unique` dropped.
         children: sitemaps that it lists.
+        records: records that were read: `listed`, `children` without the next page of a feed, and
+            `dropped`. If `Limits.max_urls` ends the walk, there may be more.
+        dropped: records that were left out, each with an Issue whose `dropped` is True.
         bytes_raw: bytes as they came over the wire.
         bytes_inflated: bytes after decompression.
         seconds: time from the request to the outcome, waiting for the consumer included.
@@ -152,6 +155,7 @@ class Document:
             including redirects, but not waits for a slot. `None` if no request was sent.
         wait_seconds: time that was spent waiting for the server, for the whole response.
         issues: its Issues; the first 10 of a code.
+        site: the site of the walk, as it was given.
     """
 
     # A walk keeps 20,000 documents, and Python's garbage collector visits all objects at once: it
@@ -173,6 +177,8 @@ class Document:
     known: int = 0
     filtered: int = 0
     children: int = 0
+    records: int = 0
+    dropped: int = 0
     bytes_raw: int = 0
     bytes_inflated: int = 0
     seconds: float = 0.0
@@ -184,6 +190,7 @@ class Document:
     first_byte_seconds: float | None = None
     wait_seconds: float | None = None
     issues: tuple[Issue, ...] = ()
+    site: str = ""
     _counts: dict[str, int] | None = attrs.field(default=None, init=False, repr=False)
     _begin: float = attrs.field(factory=time.monotonic, init=False, repr=False)
     _ended: bool = attrs.field(default=False, init=False, repr=False)

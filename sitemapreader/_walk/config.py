@@ -17,7 +17,7 @@ from sitemapreader._types.arguments import (
     Search,
     TakeChild,
 )
-from sitemapreader._types.issues import without_userinfo
+from sitemapreader._types.issues import Issue, without_userinfo
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.options import (
     FetchOptions,
@@ -48,6 +48,8 @@ Gate: TypeAlias = Callable[[SitemapEntry], Awaitable[str]]
 """Awaited before each sitemap is fetched; returns the reason to skip it, or ""."""
 OnDocument: TypeAlias = Callable[[Document], object]
 """Called with each document when its outcome is known."""
+OnIssue: TypeAlias = Callable[[Issue], object]
+"""Called with each Issue as it is found."""
 Sitemaps: TypeAlias = Iterable[str | Path | SitemapEntry]
 """URLs, paths of files, or entries from a discovery or a reader."""
 
@@ -115,6 +117,8 @@ class WalkConfig:
     Raises TypeError or ValueError for arguments that make no sense.
     """
 
+    name: str = ""
+    """Name of the site, as it was given; "" for its URL."""
     search: SiteArguments = attrs.field(factory=SiteArguments)
     """The site, and how its sitemaps are searched."""
     sitemaps: tuple[SitemapEntry, ...] = attrs.field(default=(), converter=_sitemaps)
@@ -131,6 +135,7 @@ class WalkConfig:
     max_urls: int | UrlAllowance | None = None
     """An allowance may be shared by several walks."""
     on_document: OnDocument | None = None
+    on_issue: OnIssue | None = None
     trusted: bool = attrs.field(default=True, validator=check_flag)
     gate: Gate | None = None
     """Gate of the caller; its reasons are in `outcomes.EXPECTED_SKIPS`, or count as a loss."""
@@ -146,6 +151,7 @@ class WalkConfig:
 
     def __attrs_post_init__(self) -> None:
         check_function("on_document", self.on_document, "a Document")
+        check_function("on_issue", self.on_issue, "an Issue")
         if not self.site and not self.sitemaps:
             raise ValueError(
                 "no site was given: write one, as in walk('https://example.org/'), "

@@ -162,5 +162,6 @@ async def make_reader(
         codings=read_codings(response.headers),
         extra_formats=formats,
     )
+    reader.stats.shows_all = config.on_issue is not None
     reader.stats.keeps_deleted = config.changes
     return reader

@@ -105,6 +105,7 @@ class Report:
         self,
         max_documents: int,
         on_document: Callable[[Document], object] | None = None,
+        on_issue: Callable[[Issue], object] | None = None,
     ) -> None:
         self.documents: list[Document] = []
         self.issues: list[Issue] = []
@@ -124,6 +125,7 @@ class Report:
         self._kept: Counter[IssueCode] = Counter()
         self._unfetched_left = max_documents
         self._on_document = on_document
+        self._on_issue = on_issue
         self._unannounced: deque[Document] = deque()
         self._lost = False
 
@@ -243,6 +245,9 @@ class Report:
         Returns whether it is among the first of its code in the document.
         """
         code = issue.code
+        issue.site = self.tally.site
+        if self._on_issue is not None:
+            self._on_issue(issue)
         self.counts[code] += 1
         if (
             document is not None
@@ -273,6 +278,7 @@ class Report:
         """Record the outcome of a document, unless it has one already."""
         if not document.end(status, reason):
             return
+        document.site = self.tally.site
         self.statuses[status] += 1
         self.bytes_raw += document.bytes_raw
         LOGGER.info("%s", document)

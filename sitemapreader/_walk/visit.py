@@ -257,5 +257,8 @@ class Visit:
         if (reading := self._reading) is not None:
             if self._verdict.decided is None:
                 await reading.finish()
-            document.bytes_inflated = reading.reader.stats.inflated_bytes
+            stats = reading.reader.stats
+            document.records = stats.records
+            document.dropped = stats.dropped
+            document.bytes_inflated = stats.inflated_bytes
         document.wait_seconds = getattr(self._response, "wait_seconds", None)

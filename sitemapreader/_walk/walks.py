@@ -80,7 +80,9 @@ class Walk(TaskStream[Batch]):
     def __init__(
         self, config: WalkConfig, channel: Channel[Batch] | None = None
     ) -> None:
-        self.report = Report(config.limits.documents, config.on_document)
+        self.report = Report(
+            config.limits.documents, config.on_document, config.on_issue
+        )
         self._config = config
         self._parts: WalkParts | None = None
         self._memory: WalkMemory = NoMemory()
@@ -351,7 +353,8 @@ class Walk(TaskStream[Batch]):
     def _open(self) -> None:
         if (state := self._config.state) is not None:
             self._memory = self._store = state.open_memory(self._config, self._channel)
-        self.report.tally.begin(self.name, counts_changes=self._config.changes)
+        name = self._config.name or self.name
+        self.report.tally.begin(name, counts_changes=self._config.changes)
         self.report.tally.home = host_of(self._config.site or "").removeprefix("www.")
 
     async def _close(self) -> None:

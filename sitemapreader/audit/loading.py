@@ -200,7 +200,7 @@ class WalkLoader:
         for issue in report.issues:
             if issue.code is not IssueCode.HTTP_STATUS or issue.sitemap not in pages:
                 row = issue.to_dict() | {"document": by_url.get(issue.sitemap)}
-                del row["sitemap"]
+                del row["sitemap"], row["dropped"]
                 issues.append(row)
         self._database.insert_dicts("issue", issues)
         others = report.counts.copy()

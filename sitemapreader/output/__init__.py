@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Callable, Iterable, Sequence
 
-    from sitemapreader._columns import OUTCOME_COLUMNS, Column
+    from sitemapreader._columns import ISSUE_COLUMNS, OUTCOME_COLUMNS, Column
     from sitemapreader._columns.arrow import make_array, make_schema
     from sitemapreader._types.outcomes import SiteOutcome
     from sitemapreader._types.rows import Rows
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
+    "ISSUE_COLUMNS",
     "OUTCOME_COLUMNS",
     "Column",
     "find_format",
@@ -38,6 +39,7 @@ __all__ = [
 
 _LAZY = {
     "Column": "sitemapreader._columns",
+    "ISSUE_COLUMNS": "sitemapreader._columns",
     "OUTCOME_COLUMNS": "sitemapreader._columns",
     "make_array": "sitemapreader._columns.arrow",
     "make_schema": "sitemapreader._columns.arrow",
@@ -105,8 +107,8 @@ def open_output(
         header: begin with the names of the columns; False is for "csv" and "tsv" that go on where
             another output has ended.
         has_sites: whether there is a column `site`, for rows of `SiteRun`.
-        columns: of other records than entries, such as `OUTCOME_COLUMNS`; pass those to `add` or
-            `write_records`.
+        columns: of other records than entries: `OUTCOME_COLUMNS`, `ISSUE_COLUMNS` or your own; pass
+            these records to `add` or `write_records`.
 
     Memory does not grow with what is written. A file appears under its name when it is complete.
     Raises ValueError for arguments that cannot be meant; entering, writing and leaving raise
@@ -175,9 +177,14 @@ def _check_target(
 
 
 def open_report(
-    path: str | os.PathLike[str] | None, entries: str | os.PathLike[str] | None = None
+    path: str | os.PathLike[str] | None,
+    entries: str | os.PathLike[str] | None = None,
+    columns: tuple[Column, ...] | None = None,
 ) -> Output | None:
-    """Return the report, a row a site, if there is a path; ValueError for its name."""
+    """Return the report, if there is a path; ValueError for its name.
+
+    It has a row for each site, or rows of other `columns`.
+    """
     if path is None:
         return None
     if entries is not None and Path(path).resolve() == Path(entries).resolve():
@@ -191,7 +198,7 @@ def open_report(
         )
     from sitemapreader._columns import OUTCOME_COLUMNS
 
-    return open_output(path, columns=OUTCOME_COLUMNS)
+    return open_output(path, columns=columns or OUTCOME_COLUMNS)
 
 
 def find_format(path: str | None) -> str:

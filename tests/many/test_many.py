@@ -17,7 +17,9 @@ import pytest
 from sitemapreader import (
     Change,
     Changes,
+    Document,
     FetchOptions,
+    Issue,
     Limits,
     Search,
     SiteOutcome,
@@ -424,6 +426,27 @@ def test_a_signal_while_a_run_is_written(tmp_path: Path) -> None:
     ):
         write_sites_sync(run, output)
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_documents_and_issues_name_their_site() -> None:
+    """What was read and what was dropped is told by the site, as it was given."""
+    documents: list[Document] = []
+    issues: list[Issue] = []
+    hosts = [f"{letter}.example" for letter in "ab"]
+    web = {f"https://{host}/sitemap.xml": urlset("mailto:x", "/1") for host in hosts}
+    async with walk_many(
+        hosts,
+        fetcher=MemoryFetcher(web),
+        on_document=documents.append,
+        on_issue=issues.append,
+    ) as run:
+        assert [len(entries) async for _, entries in run.batches()] == [1, 1]
+    assert {document.site for document in documents} == {*hosts}
+    for host in hosts:
+        dropped = sum(each.dropped for each in documents if each.site == host)
+        mine = [issue for issue in issues if issue.site == host]
+        assert dropped == sum(issue.dropped for issue in mine) == 1
+        assert len(mine) == 2  # the relative URL, too
 
 
 async def test_many_names_of_a_slow_domain_hold_up_nobody() -> None:

@@ -153,6 +153,7 @@ def test_a_report_is_plain_data() -> None:
         "line": 3,
         "url": EVIL,
         "value": EVIL,
+        "dropped": False,
     }
     assert (row["complete"], row["statuses"]) == (False, {"failed": 1})
     public = {name for name in vars(report) if not name.startswith("_")}

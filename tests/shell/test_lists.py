@@ -13,6 +13,7 @@ from aiohttp import web
 
 from sitemapreader import Limits
 from sitemapreader._cli.run import read_lines
+from tests.support import walking
 from tests.support.commands import allow, run, serving, urlset
 
 if TYPE_CHECKING:
@@ -85,6 +86,26 @@ def test_a_table_and_a_report_of_many_sites(
         row["address"] in HOSTS for row in outcomes if row["status"] == "complete"
     )
     assert "not a site" in done.stderr
+
+
+def test_the_issues_of_many_sites(tmp_path: Path) -> None:
+    """Each record that is dropped has a row with its site, in a file that no later run replaces."""
+    locs = [*(f"mailto:{number}" for number in range(12)), "/1"]
+    pages = {"/sitemap.xml": walking.urlset(*locs)}
+    issues = tmp_path / "issues.csv"
+    with serving(pages) as (one,), serving(pages) as (two,):
+        command = [one, two, "--state", "all.db", "--issues", issues.name]
+        done = run(*command, "-o", "urls.csv", cwd=tmp_path)
+        assert done.returncode == 0
+        again = run(*command, "-o", "next.csv", cwd=tmp_path)
+        assert again.returncode == 2
+        assert "issues.csv: it exists" in again.stderr
+    rows = read_rows(issues)
+    assert {(row["site"], row["sitemap"]) for row in rows if row["dropped"]} == {
+        (site, f"{site}/sitemap.xml") for site in (one, two)
+    }
+    dropped = [row["value"] for row in rows if row["dropped"] == "true"]
+    assert sorted(dropped) == sorted(locs[:-1] * 2)
 
 
 @attrs.frozen(kw_only=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import walk
+from sitemapreader import Document, Issue, Search, Via, walk
 from sitemapreader.fetch import MemoryFetcher
+from tests.support import golden
 from tests.support.walking import SITE, Pages, index, urlset, walk_all
 
 if TYPE_CHECKING:
@@ -73,3 +75,44 @@ async def test_a_consumer_that_leaves_has_what_is_counted() -> None:
     (document,) = entries.report.documents
     assert document.reason == "left-early"
     assert document.entries == entries.report.entries > 0
+
+
+async def test_each_record_is_listed_or_dropped() -> None:
+    """Each Issue comes with its site, and each dropped record has one, however many there are."""
+    for path in golden.documents():
+        await check_records(path)
+
+
+async def check_records(path: Path) -> None:
+    """Hold that each record of a document is counted once, and has an Issue if it is dropped."""
+    issues: list[Issue] = []
+    documents: list[Document] = []
+    async with walk(
+        sitemaps=[path],
+        search=Search(extra_formats={"html"}),
+        follow=lambda _: False,
+        on_document=documents.append,
+        on_issue=issues.append,
+    ) as walked:
+        found = [event async for event in walked.events()]
+    document = documents[0]
+    # the next page of a feed is no record
+    children = [each for each in found if getattr(each, "via", None) is Via.INDEX]
+    assert document.records == document.listed + len(children) + document.dropped
+    own = [issue for issue in issues if issue.sitemap == document.url]
+    assert document.dropped == sum(issue.dropped for issue in own)
+    assert document.counts == Counter(issue.code for issue in own)
+    assert {issue.site for issue in issues} <= {document.site} == {document.url}
+
+
+async def test_all_dropped_records_come_and_few_are_kept() -> None:
+    """Beyond ten of a code, Issues are counted in the report, and come to `on_issue`."""
+    locs = [f"{SITE}{number}" for number in range(30)]
+    locs += [f"mailto:{number}" for number in range(25)]
+    issues: list[Issue] = []
+    walked = await walk_all({TOP: urlset(*locs)}, on_issue=issues.append)
+    document = walked.document(TOP)
+    assert (document.records, document.listed, document.dropped) == (55, 30, 25)
+    assert [issue.value for issue in issues if issue.dropped] == locs[30:]
+    assert len(document.issues) == len(walked.report.issues) == 10
+    assert walked.report.counts.total() == document.counts.total() == 25

@@ -380,7 +380,8 @@ async def test_the_page_of_a_bot_protection_is_nothing_else() -> None:
 PLAIN: dict[str, Any] = {
     "role": "sitemap", "format": None, "status": "complete", "reason": "", "http_status": 200,
     "tries": 1, "retry_after_seconds": None, "entries": 0, "listed": 0, "known": 0, "filtered": 0,
-    "children": 0, "lastmod": None, "etag": None, "last_modified": None, "content_type": None,
+    "children": 0, "records": 0, "dropped": 0, "lastmod": None, "etag": None,
+    "last_modified": None, "content_type": None, "site": SITE,
     "content_encoding": None, "first_byte_seconds": None, "wait_seconds": None, "issues": {},
 }  # fmt: skip
 """Fields of an outcome, as most documents have them."""
@@ -411,10 +412,11 @@ async def test_every_field_of_an_outcome() -> None:
     ]
     expected: list[dict[str, Any]] = [
         {"role": "robots", "via": "given", "parent": "", "children": 1},
-        {"via": "robots", "parent": robots, "format": "sitemapindex", "children": 2},
+        {"via": "robots", "parent": robots, "format": "sitemapindex", "children": 2,
+         "records": 2},
         {
             "via": "index", "parent": top, "format": "urlset", "entries": 1, "listed": 3,
-            "filtered": 2, "lastmod": "2026-01-02T00:00:00+00:00", "etag": '"1"',
+            "records": 3, "filtered": 2, "lastmod": "2026-01-02T00:00:00+00:00", "etag": '"1"',
             "last_modified": day, "content_type": "application/gzip",
         },
         {

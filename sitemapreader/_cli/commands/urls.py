@@ -20,6 +20,7 @@ from sitemapreader._cli.process import (
     write_to,
 )
 from sitemapreader._cli.run import SourceRun, find_rooted
+from sitemapreader._columns import ISSUE_COLUMNS, OUTCOME_COLUMNS
 from sitemapreader._many.sources import FileFetcher, SiteTask
 from sitemapreader._types.counts import count_units
 from sitemapreader._types.models import Change
@@ -33,7 +34,9 @@ from sitemapreader.output.counts import UrlCounts
 if TYPE_CHECKING:
     import argparse
 
+    from sitemapreader._columns import Column
     from sitemapreader._many.run import SiteRun, SiteWalk
+    from sitemapreader.output.sink import Output
 
 _REMOVALS = (Change.UNLISTED, Change.GONE)
 
@@ -62,6 +65,16 @@ def _find_file(text: str, arguments: argparse.Namespace) -> SiteTask:
     return SiteTask(file.url, "sitemap", fetcher=file, name=file.name)
 
 
+def _open_report(
+    option: str, path: str | None, columns: tuple[Column, ...]
+) -> Output | None:
+    """Return the output of an option, if it was given; raise UsageError for its name."""
+    try:
+        return open_report(path, columns=columns)
+    except (ValueError, ModuleNotFoundError) as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
 class _LimitReachedError(Exception):
     """The number of URLs that `--limit` allows has been printed."""
 
@@ -75,21 +88,19 @@ class _UrlPrinter:
         arguments = run.arguments
         self._counts = UrlCounts(arguments.count_by) if arguments.count_by else None
         self._output = open_entries(arguments, self._counts)
-        if arguments.state is not None:
-            try:
-                self._output.check_new()
-            except FileExistsError as error:
-                raise UsageError(f"{error.filename}: {error.strerror}") from None
         self._tells_all = str(arguments.report).lower().endswith(".json")
         if self._tells_all and is_for_many(arguments):
             raise UsageError("--report: .json tells all of one source: end with .jsonl")
-        try:
-            if self._tells_all:
-                self._report = None
-            else:
-                self._report = open_report(arguments.report)
-        except (ValueError, ModuleNotFoundError) as error:
-            raise UsageError(f"--report: {error}") from None
+        self._report = None
+        if not self._tells_all:
+            self._report = _open_report("--report", arguments.report, OUTCOME_COLUMNS)
+        self._issues = _open_report("--issues", arguments.issues, ISSUE_COLUMNS)
+        if arguments.state is not None:
+            try:
+                for output in filter(None, (self._output, self._issues)):
+                    output.check_new()
+            except FileExistsError as error:
+                raise UsageError(f"{error.filename}: {error.strerror}") from None
         self._limit: int | None = arguments.limit
         # else the walk has seen them
         is_several = arguments.unique and is_for_many(arguments)
@@ -104,12 +115,14 @@ class _UrlPrinter:
 
     async def _print(self) -> int:
         report = self._report
+        issues = self._issues
         site_run = self._run.walk(
             on_site=None if report is None else report.add,
+            on_issue=None if issues is None else issues.add,
             on_end=self._write_report if self._tells_all else None,
         )
         async with opened(self._output):
-            with report or nullcontext():
+            with report or nullcontext(), issues or nullcontext():
                 async with self._run.show(), site_run:
                     is_committed = await self._print_all(site_run)
                 if not is_committed:
@@ -163,7 +176,8 @@ class _UrlPrinter:
         files = self._output.prepare()
         if pipe is not None:
             await wait_for_reader(pipe)
-        files += self._report.prepare() if self._report else []
+        for output in filter(None, (self._report, self._issues)):
+            files += output.prepare()
         await ignore_signals()  # what is committed has not been stopped
         await site_run.commit_state(files)
 
