@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from contextlib import AsyncExitStack, aclosing
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote, urlsplit
 
@@ -35,7 +36,7 @@ from sitemapreader.pages import NotJudged, PageVisit, visit_pages
 from sitemapreader.pages.soft_404 import find_folder, find_soft_errors, make_up_path
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from sitemapreader._types.dates import When
@@ -214,13 +215,6 @@ async def why(
     Raises:
         TypeError, ValueError: for wrong arguments, and a `site` that is not a URL.
     """
-    if isinstance(urls, str):
-        urls = [urls]
-    walk_arguments: dict[str, Any] = {}
-    if limits is not None:
-        walk_arguments["limits"] = limits
-    if options is not None:
-        walk_arguments["options"] = options
     filter_arguments: dict[str, Any] = {
         "since": since,
         "until": until,
@@ -233,7 +227,50 @@ async def why(
         for name, value in filter_arguments.items()
         if value
     }
+    answers = await answer_urls(
+        [urls] if isinstance(urls, str) else urls,
+        site,
+        filters=filters,
+        follow=follow,
+        state=state,
+        fetcher=fetcher,
+        options=options,
+        limits=limits,
+        trusted=trusted,
+        max_visits=max_visits,
+    )
+    return answers.explanations
+
+
+@attrs.frozen
+class Answers:
+    """The explanations of several URLs, and the reports of the walks behind them."""
+
+    explanations: list[Explanation]
+    reports: list[Report]
+
+
+async def answer_urls(
+    urls: Iterable[str],
+    site: str | None = None,
+    *,
+    filters: Mapping[str, EntryFilter] = MappingProxyType({}),
+    follow: Follow | None = None,
+    state: State | Path | str | None = None,
+    fetcher: Fetcher | None = None,
+    options: FetchOptions | None = None,
+    limits: Limits | None = None,
+    trusted: bool = True,
+    max_visits: int = MAX_VISITS,
+) -> Answers:
+    """Explain several URLs as `why` does, whose arguments these are; `filters` by their names."""
+    walk_arguments: dict[str, Any] = {}
+    if limits is not None:
+        walk_arguments["limits"] = limits
+    if options is not None:
+        walk_arguments["options"] = options
     questions = [_Question(url, filters) for url in urls]
+    reports: list[Report] = []
     async with AsyncExitStack() as stack:
         if fetcher is None:
             fetcher = HttpFetcher(options or FetchOptions(), limits=limits or Limits())
@@ -256,12 +293,13 @@ async def why(
                 **walk_arguments,
             )
             search.answer()
+            reports.append(search.report)
         await visits.judge_texts(visited)
     if state is not None:
         if not isinstance(state, State):
             state = State(state)
         _recall(valid, state)
-    return [question.explain() for question in questions]
+    return Answers([question.explain() for question in questions], reports)
 
 
 why_sync = without_await(why)
@@ -285,7 +323,7 @@ class _Match:
 class _Question:
     """One URL, and the findings about it."""
 
-    def __init__(self, url: str, filters: dict[str, EntryFilter]) -> None:
+    def __init__(self, url: str, filters: Mapping[str, EntryFilter]) -> None:
         self.url = url
         self.verdict = Verdict.NOT_LISTED
         self.causes: list[Cause] = []

@@ -96,6 +96,7 @@ class _Server(MCPServer):
         arguments: dict[str, Any],
         context: Any,
     ) -> CallToolResult | InputRequiredResult:
+        await self._check_names(name, arguments)
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -112,10 +113,25 @@ class _Server(MCPServer):
                     raise
             raise ToolError(message) from None
 
+    async def _find_fields(self, name: str) -> dict[str, dict[str, Any]]:
+        """Return the schemas of a tool's arguments by their names; none for no tool."""
+        for tool in await self.list_tools():
+            if tool.name == name:
+                fields: dict[str, dict[str, Any]] = tool.input_schema["properties"]
+                return fields
+        return {}
+
+    async def _check_names(self, name: str, arguments: dict[str, Any]) -> None:
+        """Raise ToolError for arguments that a tool does not have; the SDK ignores them."""
+        fields = await self._find_fields(name)
+        unknown = sorted(arguments.keys() - fields.keys())
+        if fields and unknown:
+            names = ", ".join(repr(each[:50]) for each in unknown[:5])
+            raise ToolError(f"{name} has no argument {names}: use {', '.join(fields)}")
+
     async def _explain(self, name: str, error: ValidationError) -> str:
         """Explain how to correct each wrong argument, in the words of the tool."""
-        (tool,) = (tool for tool in await self.list_tools() if tool.name == name)
-        fields = tool.input_schema["properties"]
+        fields = await self._find_fields(name)
         locations = [detail["loc"] for detail in error.errors()]
         wrong = sorted({str(location[0]) for location in locations if location})
         return "; ".join(f"{field}: {fields[field]['description']}" for field in wrong)

@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from fnmatch import translate
 from functools import partial
@@ -35,9 +35,9 @@ from sitemapreader._types.options import Limits
 from sitemapreader._types.outcomes import Document
 from sitemapreader._walk.memory import explain_no_status
 from sitemapreader._walk.report import Report
-from sitemapreader.changes import State
+from sitemapreader.changes import SiteState, State
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.presence import why
+from sitemapreader.presence import answer_urls
 
 PATIENCE_SECONDS = 20.0
 """Time of a call that reads a site; clients give up after 60 seconds, and some earlier."""
@@ -94,10 +94,27 @@ Part = Annotated[
 Include = Annotated[
     list[Part],
     _about(
-        'parts of URLs; a URL must contain at least one, such as ["/blog/", '
-        '"/2026/*/de"]. * matches any text; '
+        'a list of parts of URLs; a URL must contain at least one, such as ["/blog/", '
+        '"/2026/*/de", "https://example.org/docs/"]. * matches any text; '
         "regular expressions are not allowed. At most 20 of 200 characters",
         max_length=20,
+    ),
+]
+Exclude = Annotated[
+    list[Part],
+    _about(
+        'a list of parts of URLs; a URL must contain none of them, such as ["/de/", "?page="]. '
+        "As include",
+        max_length=20,
+    ),
+]
+Language = Annotated[
+    str,
+    _about(
+        "only URLs whose record names this language, by hreflang or news: a code, such as en or "
+        "pt-BR. URLs of records without a language are left out",
+        pattern=r"^([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?$",
+        max_length=35,
     ),
 ]
 Since = Annotated[
@@ -112,7 +129,8 @@ Since = Annotated[
 AskedUrls = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=_MAX_CHARS)]],
     _about(
-        'URLs as they should be listed, such as ["https://example.org/page"]; from 1 to 20',
+        "a list of URLs as they should be listed, such as "
+        '["https://example.org/page"]; from 1 to 20',
         min_length=1,
         max_length=20,
     ),
@@ -135,8 +153,9 @@ Window = Annotated[
 Shown = Annotated[
     str,
     _about(
-        "changes; or all remembered URLs that are unlisted now, or that are waiting: missing, and "
-        "not unlisted before a later call confirms it",
+        "changes; or all remembered URLs that are unlisted, or that are waiting: missing, and "
+        "not unlisted before a later call confirms it. unlisted and waiting read nothing: call "
+        "with changes before",
         pattern="^(changes|unlisted|waiting)$",
         max_length=8,
     ),
@@ -144,7 +163,7 @@ Shown = Annotated[
 ExactUrls = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=_MAX_CHARS)]],
     _about(
-        "whole URLs: only these, letter for letter. At most 20, and not with include",
+        "a list of whole URLs: only these, letter for letter. At most 20, and not with include",
         max_length=20,
     ),
 ]
@@ -169,7 +188,7 @@ class ToolAnswer(BaseModel):
     next_offset: int | None = _maybe("offset of the next rows, if there are any")
     urls_in_all: int | None = _maybe("URLs in all documents (only in tree)")
     documents_read: int = _about(
-        "documents with a response, including robots.txt", default=0
+        "documents with a response in this call, including robots.txt", default=0
     )
     not_read: list[ToolRow] = _about(
         "the first ten documents that were not read: url, status, and why", default=[]
@@ -197,7 +216,19 @@ class ToolAnswer(BaseModel):
             self.rows.append(dict(row))
         return self
 
-    def describe(self, report: Report | Discovery) -> "ToolAnswer":
+    def remember(self, sites: Iterable[SiteState]) -> None:
+        """Set the completeness of the last call that has read the site."""
+        if all(site.complete for site in sites):
+            self.reason = "nothing was read in this call"
+        else:
+            self.complete = False
+            self.reason = (
+                "nothing was read in this call, and the last one did not read all"
+            )
+
+    def describe(
+        self, report: Report | Discovery, *, needs_documents: bool = True
+    ) -> "ToolAnswer":
         """Set the completeness, and the sitemaps that were not read, with the reasons."""
         lost = [document for document in report.documents if document.is_lost]
         self.documents_read = sum(document.is_answered for document in report.documents)
@@ -211,7 +242,7 @@ class ToolAnswer(BaseModel):
         complete = not lost
         if isinstance(report, Report):
             complete = report.complete
-        if not complete and not self.documents_read:
+        if needs_documents and not complete and not self.documents_read:
             raise ToolError(f"nothing was read: {'; '.join(self.issues)}")
         self.not_read = list(map(_show_document, lost[:_MAX_NAMED_DOCUMENTS]))
         self.not_read_in_all = len(lost)
@@ -292,8 +323,10 @@ class SiteTools:
         self,
         site: Site,
         include: Include = [],  # noqa: B006 (only read; the SDK shows it in the schema)
+        exclude: Exclude = [],  # noqa: B006 (the same)
         exact: ExactUrls = [],  # noqa: B006 (the same)
         since: Since = "",
+        language: Language = "",
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> ToolAnswer:
@@ -303,9 +336,11 @@ class SiteTools:
         """
         if include and exact:
             raise ToolError("exact: use it without include")
-        chosen: dict[str, Any] = {}
+        chosen: dict[str, Any] = {"language": language}
         if include:
             chosen["include"] = _make_pattern(include)
+        if exclude:
+            chosen["exclude"] = _make_pattern(exclude)
         if exact:
             chosen["include"] = rf"\A(?:{'|'.join(map(re.escape, exact))})\Z"
         if since:
@@ -327,8 +362,17 @@ class SiteTools:
         Rows: url; verdict: listed, not listed or unknown (a sitemap was not read); causes, as
         sentences that name the place.
         """
-        explanations = await why(
-            urls, site, fetcher=self._fetcher, trusted=False, max_visits=_MAX_VISITS
+        state = None
+        remembered = self._memory.find_rows(site).with_suffix(".db")
+        if remembered.exists():
+            state = State(remembered)
+        answers = await answer_urls(
+            urls,
+            site,
+            state=state,
+            fetcher=self._fetcher,
+            trusted=False,
+            max_visits=_MAX_VISITS,
         )
         rows = (
             {
@@ -338,9 +382,12 @@ class SiteTools:
                     excerpt(cause.message, _MAX_CHARS) for cause in explanation.causes
                 ],
             }
-            for explanation in explanations
+            for explanation in answers.explanations
         )
-        return ToolAnswer(site=_show_url(site)).fill(rows, len(urls), 0)
+        answer = ToolAnswer(site=_show_url(site))
+        for report in answers.reports:  # one, unless no question is a URL
+            answer.describe(report, needs_documents=False)
+        return answer.fill(rows, len(urls), 0)
 
     async def changes(
         self,
@@ -348,6 +395,8 @@ class SiteTools:
         since_last: SinceLast = True,
         since: Window = "",
         show: Shown = "changes",
+        include: Include = [],  # noqa: B006 (only read; the SDK shows it in the schema)
+        exclude: Exclude = [],  # noqa: B006 (the same)
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> ToolAnswer:
@@ -361,28 +410,39 @@ class SiteTools:
         """
         rows = self._memory.find_rows(site)
         answer = ToolAnswer(site=_show_url(site))
-        if since_last and offset:
+        reads = since_last and show == "changes"
+        if reads and offset:
             raise ToolError(
                 "offset: use since_last=false to get more rows of the last answer"
             )
         moment = _parse_moment(since) if since else None
-        with self._memory.use(rows):
+        state = State(rows.with_suffix(".db"))
+        with self._memory.use(rows), ExitStack() as stack:
             file_of_rows = rows
-            if since_last:
+            if reads:
                 file_of_rows = await self._find_changes(site, rows, answer)
             elif not rows.exists():
                 raise ToolError(
-                    "no call has compared this site yet: use since_last=true"
+                    "no call has compared this site yet: use since_last=true and show=changes"
                 )
+            else:
+                answer.remember(state.sites())
+            found: Iterable[dict[str, str]]
             if show != "changes":
-                shown = _list_missing(State(rows.with_suffix(".db")), show)
+                found = _list_missing(state, show)
                 if moment is not None:
-                    shown = (row for row in shown if row["since"] >= _write(moment))
-                return answer.fill(shown, limit, offset)
-            if file_of_rows != rows:  # interrupted
-                with file_of_rows.open("rb") as file:
-                    return answer.fill(map(json.loads, file), limit, offset)
-            return answer.fill(read_findings(rows, moment), limit, offset)
+                    found = (row for row in found if row["since"] >= _write(moment))
+            elif file_of_rows != rows:  # interrupted
+                found = map(json.loads, stack.enter_context(file_of_rows.open("rb")))
+            else:
+                found = read_findings(rows, moment)
+            if include:
+                wanted = re.compile(_make_pattern(include))
+                found = (row for row in found if wanted.match(row["url"]))
+            if exclude:
+                unwanted = re.compile(_make_pattern(exclude))
+                found = (row for row in found if not unwanted.match(row["url"]))
+            return answer.fill(found, limit, offset)
 
     async def _find_changes(
         self,

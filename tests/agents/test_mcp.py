@@ -319,6 +319,102 @@ async def test_tasks_in_plain_language(tmp_path: Path) -> None:
             assert {*re.findall(r"\w+", described[tool])} >= fields, task
 
 
+async def test_an_argument_that_a_tool_does_not_have_is_refused(tmp_path: Path) -> None:
+    """Its name, and the ones that there are, are said; so is the kind of a wrong value."""
+    async with agent_of(tmp_path, site_of("a")) as agent:
+        for tool, name in (("tree", "since"), ("why", "include"), ("changes", "lang")):
+            said = await agent.call(tool, **{name: "7d"})
+            assert said.startswith(f"{tool} has no argument '{name}': use site, ")
+        said = await agent.call("urls", include="/blog/")
+        assert said.startswith("include: a list of parts of URLs; ")
+
+
+async def test_rows_are_chosen_by_parts_and_by_language(tmp_path: Path) -> None:
+    """`exclude` is as `include`; the language is the one of hreflang."""
+    links = "".join(
+        f'<xhtml:link rel="alternate" hreflang="{code}" href="{SITE}{code}/a"/>'
+        for code in ("de", "en")
+    )
+    listed = urlset(
+        *(f"<url><loc>{SITE}{code}/a</loc>{links}</url>" for code in ("de", "en")),
+        f"{SITE}en/b",
+    ).replace(b"<urlset", b'<urlset xmlns:xhtml="http://www.w3.org/1999/xhtml"', 1)
+    pages: dict[str, Page] = {"/sitemap.xml": urlset(f"{SITE}en/z")}
+    async with serve(lambda _: pages) as site, connect(tmp_path, site.base) as agent:
+
+        async def list_paths(tool: str, **arguments: Any) -> list[str]:
+            answer = await agent.call(tool, **arguments)
+            return sorted(row["url"].removeprefix(SITE) for row in answer["rows"])
+
+        assert await list_paths("changes") == []
+        site.pages["/sitemap.xml"] = listed
+        assert await list_paths("urls", exclude=["/de/", "*b"]) == ["en/a"]
+        assert await list_paths("urls", language="en") == ["en/a"]
+        assert await list_paths("changes", include=["/en/"]) == ["en/a", "en/b"]
+        again = {"since_last": False, "exclude": ["/en/"]}
+        assert await list_paths("changes", **again) == ["de/a"]
+        assert await list_paths("changes", show="waiting") == ["en/z"]
+        assert await list_paths("changes", show="waiting", include=["/de/"]) == []
+
+
+async def test_what_waits_is_listed_without_a_request(tmp_path: Path) -> None:
+    """So it takes no news from the next call, and is as complete as the call before."""
+    pages: dict[str, Page] = {"/sitemap.xml": urlset(f"{SITE}a", f"{SITE}b")}
+    async with serve(lambda _: pages) as site, connect(tmp_path, site.base) as agent:
+        assert "show=changes" in await agent.call("changes", show="waiting")
+        await agent.call("changes")
+        site.pages["/sitemap.xml"] = urlset(f"{SITE}a")
+        await agent.call("changes")
+        site.pages["/sitemap.xml"] = urlset(f"{SITE}a", f"{SITE}c")
+        site.requested.clear()
+        for show in ("waiting", "unlisted"):
+            answer = await agent.call("changes", show=show)
+            assert answer["complete"]
+            assert answer["reason"] == "nothing was read in this call"
+        assert site.requested == []
+        found = await agent.call("changes")
+        assert [row["url"] for row in found["rows"]] == [f"{SITE}c"]
+        site.pages["/sitemap.xml"] = 403
+        await agent.call("changes")
+        answer = await agent.call("changes", show="waiting")
+        assert (answer["complete"], len(answer["rows"])) == (False, 1)
+        assert "did not read all" in answer["reason"]
+
+
+async def test_why_says_how_much_was_read(tmp_path: Path) -> None:
+    """A sitemap that cannot be read, or a page in its place, is no complete answer."""
+    pages: dict[str, Page] = {
+        "/robots.txt": f"Sitemap: {SITE}sitemap.xml".encode(),
+        "/sitemap.xml": urlset(f"{SITE}a"),
+        "/": "<p>Welcome.",
+    }
+    async with serve(lambda _: pages) as site, connect(tmp_path, site.base) as agent:
+        await agent.call("changes")
+        answer = await agent.call("why", urls=[f"{SITE}b"])
+        assert (answer["complete"], answer["documents_read"]) == (True, 3)
+        site.pages["/sitemap.xml"] = 403
+        for urls in ([f"{SITE}a"], [f"{SITE}b"]):
+            answer = await agent.call("why", urls=urls)
+            assert answer["rows"][0]["verdict"] == "unknown"
+            assert not answer["complete"]
+            assert [row["url"] for row in answer["not_read"]] == [f"{SITE}sitemap.xml"]
+        site.pages |= {"/robots.txt": 404, "/sitemap.xml": "<p>Back soon."}
+        answer = await agent.call("why", urls=[f"{SITE}a"])
+        assert answer["rows"][0]["verdict"] == "unknown"
+        assert not answer["complete"]
+
+
+@pytest.mark.slow
+async def test_why_of_a_site_whose_robots_txt_fails(tmp_path: Path) -> None:
+    """The answer is open, and not complete."""
+    pages: dict[str, Page] = {"/robots.txt": 503}
+    async with agent_of(tmp_path, pages) as agent:
+        answer = await agent.call("why", urls=[f"{SITE}a"])
+    assert answer["rows"][0]["verdict"] == "unknown"
+    assert not answer["complete"]
+    assert f"{SITE}robots.txt" in {row["url"] for row in answer["not_read"]}
+
+
 @pytest.mark.slow
 async def test_a_site_without_a_sitemap_says_so(tmp_path: Path) -> None:
     """The reason is a sentence, whichever tool is asked."""
@@ -341,7 +437,7 @@ async def test_an_agent_learns_why_a_url_is_missing(tmp_path: Path) -> None:
         assert verdicts == ["listed", "not listed", "not listed"]
         assert "capital letters" in answer["rows"][1]["causes"][0]
         assert await agent.call("why", urls=[]) == (
-            "urls: URLs as they should be listed, such as "
+            "urls: a list of URLs as they should be listed, such as "
             '["https://example.org/page"]; from 1 to 20'
         )
 
