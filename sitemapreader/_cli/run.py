@@ -33,10 +33,10 @@ from sitemapreader._many.sources import (
 )
 from sitemapreader._types.counts import count_units
 from sitemapreader._types.habits import advise_command
+from sitemapreader._types.hosts import HostMap
 from sitemapreader._types.outcomes import SiteOutcome, SiteStatus
 from sitemapreader._types.urls import has_web_scheme
 from sitemapreader._walk.context import UrlAllowance
-from sitemapreader.fetch.urls import HostMap
 
 if TYPE_CHECKING:
     import argparse

@@ -26,6 +26,7 @@ from sitemapreader._read.reader import SitemapReader
 from sitemapreader._types.dates import When, as_since
 from sitemapreader._types.models import Event, UrlEntry
 from sitemapreader._types.rows import is_recent
+from sitemapreader._types.urls import has_web_scheme
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -93,11 +94,17 @@ def read(
 
     Raises:
         TypeError: for a source that gives neither a text nor bytes, or a text with a charset.
+        ValueError: for a text that is a URL, without a `url`: nothing is requested here.
     """
     if isinstance(source, str):
         if charset is not None:
             raise TypeError(
                 "charset cannot be combined with a text, because a text is already decoded"
+            )
+        if not url and has_web_scheme(source) and source.split(None, 1) == [source]:
+            raise ValueError(
+                "source is a URL, and read() requests nothing: write walk_sync(url). If it is a "
+                "document with this URL alone, pass it as bytes, or pass its address as `url`"
             )
         source = _HALF_CHARACTER.sub("\ufffd", source).encode()
         charset = "utf-8"

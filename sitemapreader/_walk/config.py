@@ -17,6 +17,7 @@ from sitemapreader._types.arguments import (
     Search,
     TakeChild,
 )
+from sitemapreader._types.hosts import HostMap
 from sitemapreader._types.issues import Issue, without_userinfo
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.options import (
@@ -31,13 +32,12 @@ from sitemapreader._walk.search import SiteArguments
 from sitemapreader._walk.selection import Selection
 from sitemapreader.fetch.client import Fetcher, find_settings
 from sitemapreader.fetch.local import FolderFetcher
-from sitemapreader.fetch.urls import HostMap
 
 if TYPE_CHECKING:
+    from sitemapreader._types.hosts import HostPairs
     from sitemapreader._walk.context import Batch, UrlAllowance
     from sitemapreader._walk.memory import WalkMemory, WalkSettings
     from sitemapreader._walk.stream import Channel
-    from sitemapreader.fetch.urls import HostPairs
 
 _NO_WAIT = 0.01
 _LEAST_SECONDS = 1e-6

@@ -14,6 +14,7 @@ import attrs
 from sitemapreader import __version__
 from sitemapreader._event_loop import without_await
 from sitemapreader._types.fields import NESTED_ARGUMENTS
+from sitemapreader._types.hosts import HostMap
 from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader.audit.database import AuditDatabase
@@ -49,7 +50,6 @@ from sitemapreader.audit.sources import (
 from sitemapreader.audit.values import Facts
 from sitemapreader.audit.visits import TARGET_RULES, SiteVisits, describe_pages
 from sitemapreader.fetch import FolderFetcher
-from sitemapreader.fetch.urls import HostMap
 
 if TYPE_CHECKING:
     import os

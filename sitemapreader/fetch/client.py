@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack, runtime_checkable
 from weakref import WeakSet
 
 from sitemapreader._types.errors import FetchError
+from sitemapreader._types.hosts import WEB_PORTS
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader.fetch.addresses import is_public, literal_address, read_address
@@ -25,15 +26,16 @@ from sitemapreader.fetch.hooks import (
 )
 from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.fetch.refusals import find_response, is_success, make_refusal
-from sitemapreader.fetch.urls import WEB_PORTS, is_conditional, parse_request_url
+from sitemapreader.fetch.urls import is_conditional, parse_request_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
     from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
+    from sitemapreader._types.hosts import HostMap, HostPairs
     from sitemapreader.fetch.hosts import HostBreaker
-    from sitemapreader.fetch.urls import CheckRedirect, HostMap, HostPairs, RequestUrl
+    from sitemapreader.fetch.urls import CheckRedirect, RequestUrl
 
 _ROBOTS_LIMITS = Limits()
 _OPTIONS = FetchOptions()

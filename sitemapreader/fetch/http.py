@@ -22,6 +22,7 @@ import attrs
 
 from sitemapreader._log import LOGGER
 from sitemapreader._types.errors import FetchError
+from sitemapreader._types.hosts import HostMap, HostPairs
 from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.issues import IssueCode, make_issue, show_url
 from sitemapreader._types.options import (
@@ -49,8 +50,6 @@ from sitemapreader.fetch.responses import (
 from sitemapreader.fetch.urls import (
     REDIRECTS,
     CheckRedirect,
-    HostMap,
-    HostPairs,
     RedirectChain,
     is_conditional,
     make_headers,

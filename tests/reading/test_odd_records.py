@@ -417,6 +417,14 @@ def test_a_text_has_no_charset() -> None:
         read("<urlset/>", charset="utf-8")
 
 
+def test_a_url_is_no_document() -> None:
+    """The error says what requests it; a list of one URL can be read in three ways."""
+    with pytest.raises(ValueError, match=r"requests nothing: write walk_sync\(url\)"):
+        read(PAGE)
+    for reading in (read(f"{PAGE}\n"), read(PAGE.encode()), read(PAGE, f"{PAGE}.txt")):
+        assert list_locs(list(reading)) == [PAGE]
+
+
 @pytest.mark.parametrize(
     ("text", "format_", "counts"),
     [
