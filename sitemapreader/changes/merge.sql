@@ -1,3 +1,14 @@
+-- A list that has become a window.
+UPDATE url SET kind = 1
+WHERE site = :site AND lost_stamp IS NULL AND (key, document) IN
+    (SELECT substr(keys, 10 * place.number + 1, 10), chunk.document
+    FROM document CROSS JOIN chunk ON chunk.document = document.id
+    CROSS JOIN place ON place.number < length(keys) / 10
+    WHERE document.site = :site AND is_window AND is_known);
+
+UPDATE chunk SET is_known = 0
+WHERE is_known AND document IN (SELECT id FROM document WHERE site = :site AND is_window);
+
 INSERT INTO chunk
 SELECT log.id, document, stamp,
     NOT document.is_window AND replace(CAST(marks AS TEXT), 's', '') = '', keys, records
@@ -67,17 +78,6 @@ WHERE site = :site AND (key, document) IN (SELECT key, document FROM unseen)
 DELETE FROM chunk WHERE id IN (SELECT chunk FROM unseen) AND id NOT IN
     (SELECT url.chunk FROM unseen CROSS JOIN url ON url.site = :site
         AND url.key = unseen.key AND url.document = unseen.document WHERE lost_stamp IS NULL);
-
--- A list that has become a window.
-UPDATE url SET kind = 1
-WHERE site = :site AND lost_stamp IS NULL AND (key, document) IN
-    (SELECT substr(keys, 10 * place.number + 1, 10), chunk.document
-    FROM document CROSS JOIN chunk ON chunk.document = document.id
-    CROSS JOIN place ON place.number < length(keys) / 10
-    WHERE document.site = :site AND is_window AND is_known);
-
-UPDATE chunk SET is_known = 0
-WHERE is_known AND document IN (SELECT id FROM document WHERE site = :site AND is_window);
 
 -- What was never delivered cannot become unlisted.
 DELETE FROM url INDEXED BY url_unsent

@@ -109,6 +109,10 @@ CREATE TRIGGER url_returned AFTER UPDATE OF lost_stamp ON url
 WHEN old.lost_stamp IS NOT NULL AND new.lost_stamp IS NULL
 BEGIN
     UPDATE page SET is_listed = 1 WHERE site = new.site AND key = new.key;
+    -- its chunk may be forgotten since, and what is in no chunk could not be lost again
+    INSERT INTO chunk VALUES (new.chunk, new.document, 0, 0, new.key, x'')
+    ON CONFLICT DO UPDATE SET keys = CAST(keys || excluded.keys AS BLOB)
+        WHERE NOT instr(keys, excluded.keys);
 END;
 CREATE TRIGGER document_forgotten AFTER DELETE ON document
 BEGIN

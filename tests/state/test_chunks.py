@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
-from sitemapreader.fetch.local import StoredResponse
-from tests.support.clock import SetClock
+from sitemapreader import Changes, FetchOptions, walk
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from tests.support.clock import HOUR, SetClock
 from tests.support.diary import Diary, named
 from tests.support.walking import ROBOTS, SITE, index, urlset
 
@@ -131,11 +132,14 @@ async def test_a_list_that_becomes_a_window_loses_nothing(diary: Diary) -> None:
     lists.add(lists.names[0], 300)
     pages = lists.serve()
     await diary.walk(pages)
-    as_changes = b'<rs:md xmlns:rs="http://www.openarchives.org/rs/terms/" capability='
-    head, _, rest = pages[LISTS[0]].partition(b"<url>")
-    pages[LISTS[0]] = head + as_changes + b'"changelist"/><url>' + rest
+    # the chunk of what is repeated is written anew
+    records = pages[LISTS[0]].removesuffix(b"</urlset>")
+    head, *bodies = records.split(b"<url>")
+    head += b'<rs:md xmlns:rs="http://www.openarchives.org/rs/terms/" capability="changelist"/>'
+    bodies.append(bodies[0])
+    pages[LISTS[0]] = b"<url>".join([head, *bodies]) + b"</urlset>"
     assert (await diary.walk(pages)).new == []
-    pages[LISTS[0]] = head + as_changes + b'"changelist"/></urlset>'
+    pages[LISTS[0]] = head + b"</urlset>"
     day = await diary.walk(pages)
     assert day.left == 300
     assert day.unlisted == []
@@ -191,3 +195,33 @@ async def test_a_record_beside_another_one_of_its_url_is_known_while_it_is_liste
     for records, changed in days:
         pages[f"{SITE}list.xml"] = urlset(*records)
         assert (await diary.walk(pages)).changed == changed
+
+
+async def test_a_list_that_is_named_again_loses_what_it_lacks(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if it was read in a walk that was left before it found what names the list."""
+    clock = SetClock(monkeypatch)
+    diary = Diary(db, clock)
+    lists = LongLists(random.Random(1))
+    for names in lists.names:
+        lists.add(names, 300)
+    await diary.walk(lists.serve())
+    await diary.walk(lists.serve() | {TOP: index(LISTS[1])})
+    missing = lists.names[0].pop(150)
+    lists.add(lists.names[1], 1_200)
+    clock.now += HOUR
+    fetcher = MemoryFetcher(lists.serve())
+    options = FetchOptions(concurrency=1)
+    async with walk(
+        SITE, state=Changes(diary.state), fetcher=fetcher, options=options
+    ) as entries:
+        batches = entries.batches()
+        for _ in range(2):
+            await anext(batches)
+    await diary.walk(lists.serve(), later=HOUR)
+    assert LISTS[0] not in diary.days[-1].requested
+    for _ in range(3):
+        lists.names[0].pop()
+        await diary.walk(lists.serve())
+    assert missing in [name for day in diary.days for name in day.unlisted]
