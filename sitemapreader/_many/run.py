@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from contextlib import aclosing, nullcontext
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -150,10 +150,13 @@ class SiteChannel(Channel[Batch]):
     async def put(self, batch: Batch, size: int = 0) -> None:
         """Put entries into the channel of the run, and drop other events."""
         for rows in pick_rows([batch]):
+            sent = SiteBatch(self._site, rows)
+            if not self._run.is_full:
+                await self._run.put(sent, size)
+                continue
             async with self._producers:  # one at a time stops the clock of the walk
-                stop_clock = self.stop_clock if self._run.is_full else nullcontext
-                with stop_clock():
-                    await self._run.put(SiteBatch(self._site, rows), size)
+                with self.stop_clock():
+                    await self._run.put(sent, size)
 
 
 def _pair(batches: list[SiteBatch]) -> list[tuple[str, Rows]]:

@@ -237,13 +237,17 @@ class LoopShare:
         # It also brings the first URL after 1.7 ms instead of 2.9 ms, in the same CPU time.
         self.reader_lock = asyncio.Lock()
         self._loop = asyncio.get_running_loop()
+        self.restart()
+
+    def restart(self) -> None:
+        """Count the time from now on: other tasks have run while this walk waited."""
         self._due_at = self._loop.time() + _INTERVAL_SECONDS
 
     async def yield_if_due(self) -> None:
         """Let other tasks run, if this walk has run for 5 ms."""
         if self._loop.time() >= self._due_at:
             await asyncio.sleep(0)
-            self._due_at = self._loop.time() + _INTERVAL_SECONDS
+            self.restart()
 
 
 @attrs.frozen(eq=False)

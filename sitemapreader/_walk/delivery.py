@@ -94,15 +94,17 @@ class DocumentEntries:
             return False
         passed = self._select(offered)
         kept = self._filter.deduplicate(passed)
-        granted = self._context.budget.take_urls(len(kept))
+        wanted = len(kept)
+        granted = self._context.budget.take_urls(wanted)
         self._document.known += len(entries) - len(offered)
-        self._document.filtered += len(offered) - len(kept)
-        if sent := kept[:granted]:
+        self._document.filtered += len(offered) - wanted
+        sent = kept if granted == wanted else kept[:granted]
+        if sent:
             self._document.entries += granted
             self._filter.count_delivered(self._context.report, sent)
             await self._context.emit(sent, self.count_new_bytes())
         await self._memory.record(passed, kept, granted)
-        return granted == len(kept)  # the others are for the next walk
+        return granted == wanted  # the others are for the next walk
 
     def _select(self, entries: Rows) -> Rows:
         passed, outside = self._filter.select(entries, self.scope)

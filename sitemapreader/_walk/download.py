@@ -84,19 +84,10 @@ async def open_document(
     check = request_options.get("check_redirect")
     context.opened[url] += 1
     try:
-        opener: AbstractAsyncContextManager[Response]
-        kept = None
-        if not request_options.get("headers"):
-            kept = await context.responses.find_response(url)
-        if kept is not None:
-            opener = nullcontext(kept)
-        elif url in context.files:
-            opener = open_file(url, Path(path_of(url)))
-        else:
-            context.breaker.check_wait(url)
-            request_options["seconds_left"] = context.budget.seconds_left
-            opener = context.client.open(url, **request_options)
+        opener = await _find_opener(context, url, request_options)
         async with context.budget.enter(opener, url) as response:
+            if getattr(response, "wait_seconds", 0):
+                context.loop_share.restart()
             if not _is_encodable(response.url):
                 problem = "the response has no text as URL"
                 raise FetchError(IssueCode.INVALID_URL, url, problem)  # noqa: TRY301
@@ -118,6 +109,21 @@ async def open_document(
         if not context.opened[url]:
             del context.opened[url]
     context.breaker.note_response(url)
+
+
+async def _find_opener(
+    context: WalkContext, url: str, request_options: RequestOptions
+) -> AbstractAsyncContextManager[Response]:
+    """Return the context that opens a URL: of a kept response, of a file, or of a request."""
+    if not request_options.get("headers"):
+        kept = await context.responses.find_response(url)
+        if kept is not None:
+            return nullcontext(kept)
+    if url in context.files:
+        return open_file(url, Path(path_of(url)))
+    context.breaker.check_wait(url)
+    request_options["seconds_left"] = context.budget.seconds_left
+    return context.client.open(url, **request_options)
 
 
 def _is_encodable(url: str) -> bool:

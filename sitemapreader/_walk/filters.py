@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from functools import partial
 from hashlib import blake2b
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from sitemapreader._types.rows import (
@@ -155,7 +156,9 @@ def _find_outside(locs: list[str], scope: tuple[str, ...]) -> list[str]:
     That is the folder of their sitemap, on the same scheme, host and port
     (https://www.sitemaps.org/protocol.html#location), which a `..` may leave again.
     """
-    outside = [loc for loc in locs if not loc.startswith(scope)]
+    outside = []
+    if not all(map(str.startswith, locs, repeat(scope))):
+        outside = [loc for loc in locs if not loc.startswith(scope)]
     # nothing climbs out of an origin, and most sitemaps lie at its root
     if any(prefix.count("/") > 3 for prefix in scope) and may_climb("".join(locs)):
         outside = [loc for loc in locs if may_climb(loc) or not loc.startswith(scope)]

@@ -143,7 +143,8 @@ class SitemapQueue:
     ) -> tuple[QueuePlace, Sitemap] | None:
         """Remove and return the next sitemap whose host is ready; park or skip the others."""
         breaker = self._breaker
-        self._wake(each for each in self._parked if breaker.wait(each) in (0, inf))
+        if self._parked:
+            self._wake(each for each in self._parked if breaker.wait(each) in (0, inf))
         while self._waiting:
             place, sitemap = heapq.heappop(self._waiting)
             if sitemap.state is not SitemapState.WAITING:

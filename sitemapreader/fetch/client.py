@@ -337,8 +337,9 @@ class Trust:
 
     def check(self, url: RequestUrl) -> None:
         """Raise FetchError for a port, or an address without a name, that is not allowed."""
-        if not any(url.port in trust.ports for trust in self._all):
-            raise FetchError(IssueCode.BLOCKED_PORT, str(url), f"port {url.port}")
+        port = url.port
+        if port not in self.ports and not any(port in each.ports for each in self._all):
+            raise FetchError(IssueCode.BLOCKED_PORT, str(url), f"port {port}")
         literal = literal_address(url.host)
         if literal is not None and not self.allows(url.host, literal):
             raise FetchError(IssueCode.BLOCKED_ADDRESS, str(url), literal)
