@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from inspect import signature
 from itertools import chain, islice
 from pathlib import Path
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from sitemapreader._api import walk_sync
 from sitemapreader._columns import COLUMNS, SITE_COLUMNS
-from sitemapreader._many.run import SiteRun
+from sitemapreader._many import SiteRun, Watch
 from sitemapreader._types.errors import name_extra
 from sitemapreader._types.fields import NESTED_ARGUMENTS
 from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.issues import Issue, Severity, show_url
-from sitemapreader._types.models import Event, SitemapEntry, UrlEntry
-from sitemapreader._types.outcomes import Status
+from sitemapreader._types.models import Event, SitemapEntry, UrlEntry, Via
+from sitemapreader._types.outcomes import Document, SiteOutcome, SiteStatus, Status
 from sitemapreader._types.rows import BATCH_ROWS, SiteRows
 from sitemapreader._types.urls import has_web_scheme, path_of
 from sitemapreader._walk.report import Report
@@ -41,8 +41,10 @@ __all__ = [
 
 SitePlace: TypeAlias = "str | Path"
 """URL of a site, sitemap or page, or the path of a folder or a file."""
-Source: TypeAlias = "SitePlace | Walk | Iterable[SitePlace | Walk] | Iterable[Event]"
-"""A site, a walk, several of these, or the events of `read`."""
+Source: TypeAlias = (
+    "SitePlace | Walk | SiteRun | Iterable[SitePlace | Walk] | Iterable[Event]"
+)
+"""A site, a walk, several of these, a run over many sites, or the events of `read`."""
 
 
 def _write_walks(argument: str) -> str:
@@ -59,7 +61,8 @@ _WALK_ARGUMENTS = {
 _EVENTS = (UrlEntry, SitemapEntry, Issue)
 _USAGE = (
     "pass the URL of a site, the path of a folder or a file, walk_sync(...), a list of these such "
-    "as [walk_sync(site, ...) for site in sites], or the entries of read(...)"
+    "as [walk_sync(site, ...) for site in sites], walk_many_sync(sites, ...), or the entries of "
+    "read(...)"
 )
 _Batches: TypeAlias = "Generator[pa.RecordBatch, None, None]"
 _MAX_LISTED = 100
@@ -88,7 +91,9 @@ def to_dataframe(source: Source) -> pd.DataFrame:
             - Path of a folder or a file, as in `walk`.
             - A walk made by `walk_sync`, with its arguments: entered here, or by you.
             - A list, a column or another iterable of these, which are walked one after the other.
-              The first column is then `site`, as it was given. (`walk_many` walks at once.)
+              The first column is then `site`, as it was given.
+            - A run made by `walk_many_sync`, which walks over many sites at once. The column `site`
+              comes first, too.
             - Entries, or all events, as `read` yields them. Children of an index are counted, not
               fetched.
 
@@ -100,13 +105,19 @@ def to_dataframe(source: Source) -> pd.DataFrame:
 
     `frame.attrs["walk"]` is a `WalkSummary`; its `report` has the outcome of each sitemap. An
     IncompleteWarning is given if something was lost. Needs the extra `pandas`.
+
+    In Parquet, pandas gives a column without a value no type. Name the types:
+    `frame.to_parquet("urls.parquet", schema=frame.attrs["walk"].schema)`.
     """
     with name_extra("DataFrames need", "pandas"):
         import pandas as pd
+        import pyarrow as pa
     rows = RowSource(source)
     table = rows.open_reader().read_all()
     # Lists and structs become plain objects: a column of pandas' own Arrow type for these could be
     # written, and not be read again.
+    fields = [field.with_nullable(True) for field in table.schema]
+    schema = pa.schema(fields, table.schema.metadata)
     names = table.column_names
     nested = [field.name for field in table.schema if field.type.num_fields]
     objects = {name: _to_objects(table[name]) for name in nested}
@@ -116,6 +127,7 @@ def to_dataframe(source: Source) -> pd.DataFrame:
         frame.insert(
             names.index(name), name, pd.Series(column, frame.index, dtype=object)
         )
+    rows.summary.schema = schema
     frame.attrs["walk"] = rows.summary
     rows.summary.warn("see frame.attrs['walk']")
     return frame
@@ -152,8 +164,12 @@ class WalkSummary(dict[str, Any]):
     of these two the first hundred. Copies of a table share it.
 
     Attributes:
-        report: all that was reported.
+        report: all that was reported. Of a run over many sites, a document for each site that is
+            not complete.
+        schema: the types of the columns of a DataFrame, for its `to_parquet`; else `None`.
     """
+
+    schema: pa.Schema | None = None
 
     def __init__(self, report: Report, children: int = 0) -> None:
         lost = [
@@ -242,6 +258,9 @@ class RowSource:
             if source.is_entered:
                 return self._follow(source)
             return self._read_site(source)
+        if isinstance(source, SiteRun) and not isinstance(source, Watch):
+            self._columns = SITE_COLUMNS
+            return self._read_run(source)
         if not isinstance(source, Iterable) or isinstance(
             source, Mapping | bytes | bytearray | SiteRun
         ):
@@ -270,6 +289,14 @@ class RowSource:
             report.add(walking.report)
             self.summary = WalkSummary(report)
 
+    def _read_run(self, run: SiteRun) -> _Batches:
+        with nullcontext() if run.is_entered else run:
+            yield from run.record_batches()
+        report = _sum_outcomes(run.outcomes)
+        if run.is_cut:
+            report.note_fault()
+        self.summary = WalkSummary(report)
+
     def _follow(self, walking: Walk) -> _Batches:
         yield from walking.record_batches()
         self.summary = WalkSummary(walking.report)
@@ -294,6 +321,21 @@ class RowSource:
             if batch:
                 yield make_batch(batch)
         self.summary = WalkSummary(report, children)
+
+
+def _sum_outcomes(outcomes: Iterable[SiteOutcome]) -> Report:
+    """Return a report with a document for each site that is not complete."""
+    report = Report(0)
+    for outcome in outcomes:
+        report.entries += outcome.entries
+        if not outcome.status.is_whole:
+            document = Document(
+                outcome.site, via=Via.GIVEN, http_status=outcome.http_status
+            )
+            is_partial = outcome.status is SiteStatus.PARTIAL
+            status = Status.PARTIAL if is_partial else Status.FAILED
+            report.end_document(document, status, outcome.reason)
+    return report
 
 
 def _plan_walk(source: SitePlace) -> Walk:

@@ -53,7 +53,7 @@ class Console:
     """Standard error: escaped messages of one line each, and the progress.
 
     Args:
-        quiet: print nothing but the error that ends the program.
+        quiet: print nothing but the error that ends the program, and what was not read.
         verbose: print Issues of severity INFO as well.
         has_file: whether results go to a file, and not to the same terminal.
     """
@@ -157,9 +157,11 @@ class Console:
         )
 
     def print_summary(self, summary: RunSummary) -> None:
-        """Print the summary of the run."""
+        """Print the summary of the run; with `--quiet`, only if something was not read."""
+        if self._is_quiet and summary.find_exit_code() == ALL_READ:
+            return
         for line in summary.format_lines():
-            self.print_line(line)
+            self.print_error(line)
 
 
 def describe_issue(issue: Issue, note: str = "") -> str:
@@ -279,6 +281,8 @@ class RunSummary:
     noun: str = "URLs"
     """Noun for the things that `printed` counts, in the plural."""
     is_for_many: bool = False
+    allowed_losses: frozenset[str] = frozenset()
+    """Reasons for a loss that do not change the exit code."""
     printed: int = 0
     pages: int = 0
     """Number of pages that an audit has visited."""
@@ -318,7 +322,10 @@ class RunSummary:
         """Add a source that has ended, and its report."""
         documents = report.documents
         is_found = bool(report.entries or site.sitemaps) or _has_unwanted(report)
-        is_complete = report.complete and not site.children and not site.fault
+        is_whole = not site.children and not site.fault
+        is_complete = is_whole and report.complete
+        losses = report.losses
+        is_allowed = is_whole and bool(losses) and losses <= self.allowed_losses
         self.done += 1
         self.sums.update({name: getattr(report, name) or 0 for name in _SUMMED})
         self.sums["filtered"] += sum(document.filtered for document in documents)
@@ -327,7 +334,7 @@ class RunSummary:
                 self.unused_hosts.pop(issue.url or "", None)
         self._answered |= any(document.is_answered for document in documents)
         self._found |= is_found
-        self._complete &= is_complete
+        self._complete &= is_complete or is_allowed
         self.statuses += report.statuses
         for left_out_reason, number in report.left_out.items():
             if left_out_reason in EXPECTED_SKIPS:

@@ -23,6 +23,7 @@ from sitemapreader._cli.types import (
     parse_patience,
     parse_pattern,
     parse_proxy,
+    parse_reasons,
     parse_seconds,
     parse_shard,
     parse_since_option,
@@ -476,9 +477,11 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     ),
     "messages": (
         Option("-q --quiet", _NOT_STATE.replace(" audit", ""),
-               "print only the error that ends the program, if any"),
+               "print nothing but errors, and the summary if something was not read"),
         Option("-q --quiet", "audit compare", "print only the error that ends the program, if any: "
                "no report either, unless --format or -o asks for one"),
+        Option("--allow-loss", "urls", "exit with 0 if all losses have these reasons: "
+               "template,http-status", metavar="CODE,...", type=parse_reasons),
         Option("-v --verbose", _NOT_STATE, "also print Issues of severity info"),
     ),
     "general": (

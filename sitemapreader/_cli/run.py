@@ -145,6 +145,7 @@ class SourceRun:
         self.keywords = make_keywords(arguments)
         self.console = Console.from_arguments(arguments)
         self.summary = RunSummary(noun, is_for_many(arguments))
+        self.summary.allowed_losses = frozenset(vars(arguments).get("allow_loss") or ())
         hosts = HostMap(self.keywords["options"].map_hosts)
         self.summary.unused_hosts = dict.fromkeys(name for name, _ in hosts.names)
         self._lists: list[str] = arguments.input_file or []
@@ -177,7 +178,7 @@ class SourceRun:
 
     def report_unknown(self, text: str) -> None:
         """Print and count a line that names no source."""
-        self.console.print_line(text)
+        self.console.print_error(text)
         self.summary.unknown += 1
 
     # -- the run

@@ -8,6 +8,8 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
+from sitemapreader._types.habits import suggest
+from sitemapreader._types.issues import IssueCode, Severity
 from sitemapreader._types.options import PROXIES_OF_ENVIRONMENT, FetchOptions
 from sitemapreader._types.patterns import compile_pattern
 
@@ -181,3 +183,16 @@ def parse_file(text: str) -> str:
 def parse_fields(text: str) -> tuple[str, ...]:
     """Parse names that are separated by commas."""
     return tuple(name.strip() for name in text.split(","))
+
+
+def parse_reasons(text: str) -> tuple[str, ...]:
+    """Parse codes of Issues that are errors, which are separated by commas."""
+    errors = [str(code) for code in IssueCode if code.severity is Severity.ERROR]
+    names = parse_fields(text)
+    for name in names:
+        if name not in errors:
+            raise ArgumentTypeError(
+                f"{name!r} is not the code of an error:{suggest(name, errors)} write codes such "
+                "as template,http-status"
+            )
+    return names

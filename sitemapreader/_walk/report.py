@@ -139,6 +139,20 @@ class Report:
         return not self._lost and not list_errors(self.counts)
 
     @property
+    def losses(self) -> frozenset[str]:
+        """The reasons why something was lost: codes of Issues, or reasons of documents.
+
+        A walk that some losses do not spoil can be judged by them:
+        `report.losses <= {"template", "host-down"}`.
+        """
+        reasons = {str(code) for code in list_errors(self.counts)}
+        reasons.update(each.reason for each in self.documents if each.is_lost)
+        reasons.update(each for each in +self.left_out if each not in NOTHING_LOST)
+        if len(reasons) > 1:  # it follows from the others
+            reasons.discard(str(IssueCode.NO_SITEMAP))
+        return frozenset(reasons)
+
+    @property
     def outcome(self) -> SiteOutcome:
         """The outcome of the walk over the site, in one row; the present one while it runs."""
         return self.tally.make_outcome(self)

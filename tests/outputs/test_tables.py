@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pkgutil
 import threading
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import IssueCode, read, walk_many_sync, walk_sync
+from sitemapreader import IssueCode, read, walk_many_sync, walk_sync, watch_sync
 from sitemapreader._columns import COLUMNS
 from sitemapreader.fetch import FolderFetcher, MemoryFetcher, StoredResponse
 from sitemapreader.tables import IncompleteWarning, read_batches, to_dataframe
@@ -98,6 +99,48 @@ def test_a_frame_can_be_saved(frame: Any, tmp_path: Path) -> None:
     assert saved["loc"].equals(frame["loc"])
     assert saved.attrs["walk"] == frame.attrs["walk"]
     assert saved["images"].str.len().sum() == frame["images"].str.len().sum()
+
+
+def urlset_of(fields: str) -> bytes:
+    """Write a urlset with one record, which has these fields besides its loc."""
+    space = "http://www.google.com/schemas/sitemap-image/1.1"
+    record = f"<url><loc>{SITE}</loc>{fields}</url>"
+    return f'<urlset xmlns:image="{space}">{record}</urlset>'.encode()
+
+
+def test_files_of_several_days_have_the_same_types(tmp_path: Path) -> None:
+    """With the schema of the frame, a column without a value has its type in Parquet."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 (the same)
+
+    schemas = []
+    for fields in (
+        "",
+        f"<image:image><image:loc>{SITE}1.jpg</image:loc></image:image>",
+    ):
+        day = to_dataframe(read(urlset_of(fields)))
+        day.to_parquet(tmp_path / "day.parquet", schema=day.attrs["walk"].schema)
+        schemas.append(pq.read_schema(tmp_path / "day.parquet"))
+    assert schemas[0].equals(schemas[1])
+    assert schemas[0].field("images").type.value_type.num_fields == 5
+
+
+@pytest.mark.parametrize("is_entered", [False, True])
+def test_a_run_over_many_sites(is_entered: bool) -> None:
+    """Its rows have their site, and a site that was lost is warned of."""
+    fetcher = MemoryFetcher({f"{SITE}sitemap.xml": urlset(f"{SITE}1", f"{SITE}2")})
+    run = walk_many_sync([SITE, "other.example"], fetcher=fetcher)
+    with (
+        pytest.warns(IncompleteWarning, match="other.example failed"),
+        run if is_entered else nullcontext(),
+    ):
+        frame = to_dataframe(run)
+    assert list(frame.columns) == ["site", *NAMES]
+    assert list(frame["site"]) == [SITE] * 2
+    summary = frame.attrs["walk"]
+    assert (summary["entries"], summary["complete"]) == (2, False)
+    assert [document["reason"] for document in summary["documents"]] == ["no-sitemap"]
+    again = walk_many_sync([SITE], fetcher=fetcher)
+    assert read_batches(again).read_all().num_rows == 2
 
 
 # -- what became of the walk
@@ -339,8 +382,8 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "open file": (lambda: io.BytesIO(b"<urlset/>"), "bytes in the list"),
     "number": (lambda: 5, "int is not a source of rows"),
     "run over sites": (
-        lambda: walk_many_sync([SITE]),
-        r"SiteRun is not a source of rows: .*\[walk_sync\(site, ...\) for site in sites\]",
+        lambda: watch_sync([SITE], state="all.db"),
+        r"Watch is not a source of rows: .*\[walk_sync\(site, ...\) for site in sites\]",
     ),
     "mapping": (lambda: {SITE: 1}, "dict is not a source of rows"),
     "list of lists": (lambda: [[SITE]], "list in the list"),

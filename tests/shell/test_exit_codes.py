@@ -341,3 +341,48 @@ def test_misuse(value: Any) -> None:
     """The time is a positive timedelta."""
     with pytest.raises((TypeError, ValueError), match="max_time must be"):
         walk_sync("https://example.org/", limits=Limits(max_time=value))
+
+
+DROPPED = (
+    b"https://example.org/1\nhttps://example.org/{{ page }}\nhttps://example.org/2\n"
+)
+
+
+def test_a_quiet_run_says_what_it_has_not_read(tmp_path: Path) -> None:
+    """With -q, a run that has read everything is silent, and another one prints its summary."""
+    (tmp_path / "whole.txt").write_bytes(b"https://example.org/1\nmailto:x\n")
+    (tmp_path / "sites.txt").write_text("no site\n", "utf-8")
+    assert run("whole.txt", "-q", cwd=tmp_path).stderr == ""
+    (tmp_path / "part.txt").write_bytes(DROPPED)
+    words = ("whole.txt", "part.txt", "-i", "sites.txt")
+    done = run(*words, "-q", cwd=tmp_path)
+    assert done.returncode == 3
+    said = done.stderr.replace("sitemapreader: ", "").splitlines()
+    assert said[0].startswith("sites.txt: 'no site' is not")
+    assert said[1].startswith("3 URLs from 2 sources")
+    assert said[2] == "read in part: 1 template: part.txt"
+    assert len(said) == 4
+    assert "warning" not in done.stderr
+    assert "error template" in run(*words, cwd=tmp_path).stderr
+
+
+def test_losses_that_are_allowed(tmp_path: Path) -> None:
+    """A run that has lost something for these reasons alone exits with 0, and names it."""
+    (tmp_path / "part.txt").write_bytes(DROPPED)
+    (tmp_path / "cut.xml").write_bytes(urlset(3)[:-20])
+    for words, code in (
+        (("part.txt",), 3),
+        (("part.txt", "--allow-loss", "template"), 0),
+        (("part.txt", "--allow-loss", "dns, template"), 0),
+        (("part.txt", "--allow-loss", "truncated"), 3),
+        (("part.txt", "cut.xml", "--allow-loss", "template"), 3),
+        (("part.txt", "cut.xml", "--allow-loss", "template,truncated"), 0),
+        (("part.txt", "--allow-loss", "templates"), 2),
+        (("part.txt", "--allow-loss", "leading-bytes"), 2),
+    ):
+        done = run(*words, cwd=tmp_path)
+        assert done.returncode == code, (words, done.stderr)
+        assert code == 2 or "read in part: 1 template: part.txt" in done.stderr
+    assert (
+        "did you mean template?" in run("part.txt", "--allow-loss", "templates").stderr
+    )

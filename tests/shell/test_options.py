@@ -58,6 +58,7 @@ TYPED: dict[Any, tuple[str, object]] = {
     types.parse_base_url: ("https://a.example/", "https://a.example/"),
     types.parse_file: ("urls.jsonl", "urls.jsonl"),
     types.parse_fields: ("loc, title", ("loc", "title")),
+    types.parse_reasons: ("template, dns", ("template", "dns")),
 }
 """Type of a value -> one as it is typed, and as a command gets it."""
 
