@@ -569,12 +569,17 @@ def _restore_visit(
     return PageVisit(loc, final_url, status=status, facts=facts, file=file)
 
 
-def _list_alternates(visit: PageVisit) -> Iterator[tuple[str, str, str, int | None]]:
-    """Yield the key of a page, and the code, key and line of each version that it names."""
+def _list_alternates(
+    visit: PageVisit,
+) -> Iterator[tuple[str, str, str, str, int | None]]:
+    """Yield the key of a page, and of each version that it names the code, key and line.
+
+    The code comes in lower case, and as it is written.
+    """
     if visit.facts is not None:
         for code, url in visit.facts.alternates:
             line = visit.facts.lines.get((f"alternate {code}", url))
-            yield url_key(visit.url), code, url_key(url), line
+            yield url_key(visit.url), code.lower(), code, url_key(url), line
 
 
 def _count_files(site: PageFolder, urls: Iterable[str]) -> int:

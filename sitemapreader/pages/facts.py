@@ -71,7 +71,8 @@ class PageFacts:
         robots: directives in lower case by crawler, `robots` for all of them; of `<meta>` elements
             and `X-Robots-Tag` headers.
         canonicals: URLs that it calls its canonical one, of the head and of `Link:` headers.
-        alternates: pairs of a language code and the URL of that version; a feed is none.
+        alternates: pairs of a language code, as written, and the URL of that version; a feed is
+            none.
         refresh: seconds, and the other URL that it leads to after them.
         modified: when its content last changed, by its `article:modified_time`.
         text_hash: of the text that it shows, apart from what frames it and from white space, after
@@ -354,7 +355,7 @@ def _read_links(
         target = resolve_link(base, link.get("href", ""))
         if target is None:
             continue
-        code = link.get("hreflang", "").strip().lower()
+        code = link.get("hreflang", "").strip()
         if "canonical" in relations:
             canonicals[target] = None
             if line:

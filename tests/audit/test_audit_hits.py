@@ -370,3 +370,24 @@ def test_a_finding_that_the_earlier_audit_could_not_have_fails(tmp_path: Path) -
     for order, code in ((names, 5), (names[::-1], 0)):
         assert run("compare", *order, "--fail-on", "error").returncode == code
     assert run("compare", *names, "--fail-on", "never").returncode == 0
+
+
+def test_codes_of_languages_are_told_as_they_are_written(tmp_path: Path) -> None:
+    """A site can be searched for the code in a detail, and each report has it."""
+    texts = {
+        name: page(
+            "".join(
+                f"<link rel=alternate hreflang={code} href={BASE}{code}>"
+                for code in ("en-GB", "zh-Hant", "en-UK")
+            )
+        )
+        for name in ("en-GB", "zh-Hant")
+    }
+    site = build(tmp_path, **{f"{name}.html": text for name, text in texts.items()})
+    build(site, **{"sitemap.xml": list_pages(BASE, *texts)})
+    with audit_sync(site, base_url=BASE, select=["hreflang"]) as result:
+        found = {each.rule.code: each.hits[0].detail for each in result.findings}
+        pairs = {(each.page, each.target) for each in result.facts.languages}
+    assert found["hreflang-invalid-code"].startswith("en-UK: ")
+    assert found["hreflang-no-x-default"] == "en-GB, en-UK, zh-Hant (2 URLs)"
+    assert ("en-GB", "zh-Hant") in pairs

@@ -101,7 +101,7 @@ def test_links_of_headers_count_beside_those_of_the_head() -> None:
         Link=link,
     )
     assert facts.canonicals == ("https://example.org/c", "https://example.org/d")
-    assert [code for code, _ in facts.alternates] == ["de", "x-default"]
+    assert [code for code, _ in facts.alternates] == ["DE", "x-default"]
     assert {(kind, target[-1]) for kind, target in facts.lines} == {
         ("alternate x-default", "/"), ("canonical", "d")
     }  # fmt: skip

@@ -53,12 +53,15 @@ WITH own AS (
     FROM own GROUP BY page
 ), pairs AS (
     SELECT DISTINCT page, target FROM hreflang_link
+), code AS (
+    SELECT hreflang, min(written) AS written FROM alternate WHERE hreflang IS NOT NULL GROUP BY hreflang
 )
-SELECT own.page, l.hreflang AS target, any_value(c.pages) AS pages, count(DISTINCT l.url) AS links,
+SELECT min(p.written) AS page, min(w.written) AS target, any_value(c.pages) AS pages, count(DISTINCT l.url) AS links,
        count(DISTINCT l.url) FILTER (back.page IS NOT NULL) AS returned
 FROM own JOIN hreflang_link l ON l.url = own.url
 JOIN counted c ON c.page = own.page LEFT JOIN counted t ON t.page = l.hreflang
 LEFT JOIN pairs back ON back.page = l.target AND back.target = l.page
+JOIN code p ON p.hreflang = own.page JOIN code w ON w.hreflang = l.hreflang
 WHERE c.rank <= 24 AND (t.rank <= 24 OR t.rank IS NULL)
 GROUP BY own.page, l.hreflang
 ORDER BY pages DESC, own.page, links DESC, l.hreflang

@@ -49,7 +49,8 @@ FROM arriving WHERE news IS NOT NULL
 
 -- insert_alternates:
 INSERT INTO alternate BY NAME
-SELECT id AS url, document, a.href, key_of(a.href) AS key, lower(a.hreflang) AS hreflang, a.media
+SELECT id AS url, document, a.href, key_of(a.href) AS key, lower(a.hreflang) AS hreflang,
+       a.hreflang AS written, a.media
 FROM (SELECT id, document, unnest(alternates) AS a FROM arriving)
 
 -- describe_documents: what follows from the fields of documents

@@ -212,7 +212,7 @@ WHERE is_listed AND url IS NOT NULL AND not_judged IS NULL
 
 -- add_alternates: what pages say of other languages that their sitemaps do not
 INSERT INTO alternate BY NAME
-SELECT u.id AS url, u.document, a.key AS href, a.key, a.hreflang, p.file, a.line AS file_line
+SELECT u.id AS url, u.document, a.key AS href, a.key, a.hreflang, a.written, p.file, a.line AS file_line
 FROM page p JOIN url_row u ON u.id = p.url JOIN page_alternate a ON a.page = p.key
 WHERE p.is_indexed AND p.url NOT IN (SELECT url FROM alternate WHERE hreflang IS NOT NULL)
 

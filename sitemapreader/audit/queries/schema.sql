@@ -144,7 +144,8 @@ CREATE TABLE alternate (
     url UBIGINT, document UINTEGER,
     href VARCHAR,
     key VARCHAR,               -- key of href
-    hreflang VARCHAR,          -- as written, in lower case
+    hreflang VARCHAR,          -- in lower case
+    written VARCHAR,           -- the same as written
     media VARCHAR,
     file VARCHAR,              -- of the page that says so where the sitemap does not; '' on the network
     file_line UINTEGER
@@ -312,6 +313,7 @@ WHERE NOT is_listed AND NOT is_named AND not_judged IS NULL AND title IS NOT NUL
 CREATE TABLE page_alternate (
     page VARCHAR,              -- key
     hreflang VARCHAR,          -- in lower case
+    written VARCHAR,           -- the same as written
     key VARCHAR,               -- of the other version
     line UINTEGER              -- of its source; NULL for headers
 );

@@ -9,12 +9,12 @@
 SELECT u.loc AS url, min(c.detail) AS detail, any_value(u.document) AS document,
        nullif(max(c.file), '') AS file, max(c.file_line) AS file_line
 FROM (
-    SELECT url, hreflang || ': ' || min(href) || ' and ' || max(href) AS detail, max(file) AS file,
+    SELECT url, min(written) || ': ' || min(href) || ' and ' || max(href) AS detail, max(file) AS file,
            max(file_line) AS file_line
     FROM alternate WHERE hreflang IS NOT NULL
     GROUP BY url, hreflang HAVING min(key) <> max(key)
     UNION ALL
-    SELECT url, min(hreflang) || ' and ' || max(hreflang) || ': ' || min(href) AS detail,
+    SELECT url, min(written) || ' and ' || max(written) || ': ' || min(href) AS detail,
            max(file), max(file_line)
     FROM alternate WHERE hreflang IS NOT NULL AND hreflang <> 'x-default'
     GROUP BY url, key HAVING min(split_part(hreflang, '-', 1)) <> max(split_part(hreflang, '-', 1))

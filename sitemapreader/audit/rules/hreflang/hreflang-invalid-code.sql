@@ -7,7 +7,7 @@
 -- meaning: Search engines ignore an unknown code: en-UK is not the English of any country.
 -- advice: Use the ISO codes: en-GB, es-MX.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
-SELECT u.loc AS url, concat_ws(': ', l.code, nullif(l.hint, '')) AS detail, a.document,
+SELECT u.loc AS url, concat_ws(': ', a.written, nullif(l.hint, '')) AS detail, a.document,
        nullif(a.file, '') AS file, a.file_line
 FROM alternate a JOIN language l ON l.code = a.hreflang AND NOT l.is_valid
 JOIN url_row u ON u.id = a.url

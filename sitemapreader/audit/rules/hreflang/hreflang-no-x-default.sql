@@ -8,12 +8,13 @@
 -- advice: Name the page for all others as x-default.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
 SELECT arg_min(u.loc, place_of(d.rank, u.id)) AS url,
-       codes || ' (' || count_units(count(*), 'URLs') || ')' AS detail,
+       arg_min(shown, place_of(d.rank, u.id)) || ' (' || count_units(count(*), 'URLs') || ')' AS detail,
        arg_min(u.document, place_of(d.rank, u.id)) AS document,
        nullif(arg_min(coalesce(file, ''), place_of(d.rank, u.id)), '') AS file,
        nullif(arg_min(coalesce(file_line, 0), place_of(d.rank, u.id)), 0) AS file_line
 FROM (
     SELECT url, string_agg(DISTINCT hreflang, ', ' ORDER BY hreflang) AS codes,
+           string_agg(DISTINCT written, ', ' ORDER BY written) AS shown,
            max(file) AS file, min(file_line) AS file_line
     FROM alternate WHERE hreflang IS NOT NULL AND url NOT IN (
         SELECT page.url FROM page JOIN page_alternate a ON a.page = page.key
