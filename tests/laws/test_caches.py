@@ -36,7 +36,6 @@ SHORT_KEYS = {
     "changes.database.read_script": "names of our files",
     "changes.rows._hash_plain": "dates of up to 64 characters",
     "_read.xml.prolog._read_common_head": "heads of documents of up to 2,000 characters",
-    "_read.xml.columns._parse_texts": "texts of one batch, of 65,536 characters in all",
     "_read.xml.patterns._learn_names": "namespaces of 4,096 characters in all",
     "_read.xml.tree._write_start_tag": "namespaces of 4,096 characters in all",
     "_read.xml.batches._write_markup_pattern": "names of our records",

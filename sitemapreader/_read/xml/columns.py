@@ -7,7 +7,6 @@ The pattern and the tree find the texts. A record that needs an Issue is odd, an
 from __future__ import annotations
 
 from collections import defaultdict
-from functools import lru_cache
 from itertools import compress, count, repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 import attrs
 
 from sitemapreader._read.record import MARKUP
-from sitemapreader._read.vocabulary import parse_changefreq, parse_priority
+from sitemapreader._read.vocabulary import CHANGEFREQS, parse_changefreq, parse_priority
 from sitemapreader._read.xml.markup import (
     decode_many,
     find_odd_references,
@@ -78,13 +77,26 @@ class _ParsedTexts(NamedTuple):
     """The texts that have no value."""
 
 
-@lru_cache(maxsize=32)
-def _parse_texts(parse: Callable[[str], Any], written: frozenset[str]) -> _ParsedTexts:
-    """Parse the different texts of a column, which are the same in many documents."""
+def _parse_texts(parse: Callable[[str], Any], written: Iterable[str]) -> _ParsedTexts:
+    """Parse the different texts of a column."""
     texts = {raw: raw.strip() for raw in written if raw.strip()}
     values = {raw: parse(text) for raw, text in texts.items()}
     unread = {raw for raw, value in values.items() if value is None}
     return _ParsedTexts(texts if values == texts else values, texts, unread)
+
+
+_COMMON_TEXTS = {
+    parse_changefreq: frozenset({"", *CHANGEFREQS}),
+    parse_priority: frozenset(
+        {"", "0", "1"}
+        | {f"{number / 10:.1f}" for number in range(11)}
+        | {f"{number / 100:.2f}" for number in range(101)}
+    ),
+}
+"""Parser -> the texts that nearly all documents have, and none."""
+_PARSED_TEXTS = {
+    parse: _parse_texts(parse, texts) for parse, texts in _COMMON_TEXTS.items()
+}
 
 
 @attrs.define
@@ -290,14 +302,18 @@ class RecordTexts:
         """
         if not any(column):
             return None, None
-        values, texts, unread = _parse_texts(parse, frozenset(column))
+        parsed = _PARSED_TEXTS[parse]
+        written = set(column)
+        if not written <= _COMMON_TEXTS[parse]:
+            parsed = _parse_texts(parse, written)
+        values, texts, unread = parsed
         if unread:
             marks = map(unread.__contains__, column)
             self.note(code, compress(count(), marks))
-        parsed = list(map(values.get, column))
+        found = list(map(values.get, column))
         if values is texts:
-            return parsed, parsed
-        return parsed, list(map(texts.get, column))
+            return found, found
+        return found, list(map(texts.get, column))
 
     # -- stretches
 
