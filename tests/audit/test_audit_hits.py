@@ -159,7 +159,7 @@ def test_a_swap_of_pages_is_found(pages: int | None, tmp_path: Path) -> None:
     ran = run("compare", *names)
     assert ran.returncode == 5
     assert f"new: {BASE}{broken[0]}\n" in ran.stdout
-    for name in ("differences.json", "differences.md", "differences.txt"):
+    for name in ("d.json", "d.md", "d.txt", "d.csv"):
         output = tmp_path / name
         ran = run("compare", *names, "-o", str(output))
         assert (ran.returncode, ran.stdout) == (5, "")
