@@ -102,7 +102,8 @@ def walk(
         undated: "keep" or "drop" entries without a date, with `since` and `until`.
         include: regular expressions, or globs such as `/blog/*`; leave out any other loc.
         exclude: regular expressions, or globs; leave out entries in whose loc one matches.
-        language: codes, such as "en,de"; leave out entries with another one, or without one.
+        language: codes, such as "en,de"; leave out entries with another one, or without one. The
+            code "und" stands for none: "en,und" keeps these.
         unique: deliver each URL once, by `url_key`; takes 9 to 14 bytes a URL.
         scope: "keep" or "drop" entries outside the folder of their sitemap.
         sample: a number of URLs, or a `Sample`: deliver a random sample at the end.

@@ -265,6 +265,7 @@ _MAX_NAMED_SKIPS = 3
 _SUMMED = (
     "undated",
     "future",
+    "without_language",
     "sampled_from",
     "unlisted",
     "waiting",
@@ -461,6 +462,12 @@ class RunSummary:
         sums = self.sums
         if sums["filtered"] and not self.printed:
             yield f"excluded {sums['filtered']} {inflect(sums['filtered'], 'URLs')}: your filters"
+        if number := sums["without_language"]:
+            urls = inflect(number, "URLs")
+            yield (
+                f"excluded {number} {urls} without a language (add the code und to --language "
+                "to keep them)"
+            )
         kept = []
         if undated := sums["undated"]:
             urls = inflect(undated, "URLs")

@@ -225,7 +225,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "drop URLs that match PATTERN (may be repeated)", **_PATTERN),
         Option("--limit", _ROW_COMMANDS, "stop after N URLs", "", ("Limits.max_urls",), **_COUNTED),
         Option("--language", f"{_ENTRY_COMMANDS} why",
-               "keep URLs whose record names one of these languages",
+               "keep URLs whose record names one of these languages; und: none",
                metavar="CODE,...", type=parse_fields),
         Option("--sample", _ROW_COMMANDS,
                "print a random sample of N URLs, each URL with the same chance", **_COUNTED),

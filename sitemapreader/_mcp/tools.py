@@ -108,13 +108,14 @@ Exclude = Annotated[
         max_length=20,
     ),
 ]
+_LANGUAGE_CODE = "[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*"
 Language = Annotated[
     str,
     _about(
-        "only URLs whose record names this language, by hreflang or news: a code, such as en or "
-        "pt-BR. URLs of records without a language are left out",
-        pattern=r"^([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?$",
-        max_length=35,
+        "only URLs whose record names one of these languages, by hreflang or news: codes, such as "
+        "en or en,pt-BR; und stands for records that name none. At most 100 characters",
+        pattern=f"^({_LANGUAGE_CODE}(,{_LANGUAGE_CODE})*)?$",
+        max_length=100,
     ),
 ]
 Since = Annotated[

@@ -109,6 +109,7 @@ class DocumentEntries:
     def _select(self, entries: Rows) -> Rows:
         passed, outside = self._filter.select(entries, self.scope)
         self.outside += outside
+        self._context.report.without_language = self._filter.without_language
         return passed
 
     def count_new_bytes(self) -> int:

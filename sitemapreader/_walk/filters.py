@@ -31,8 +31,16 @@ if TYPE_CHECKING:
     from sitemapreader._walk.selection import Selection
 
 
+_NO_LANGUAGE = "und"
+"""The code for a language that is not known: ISO 639-2, RFC 5646, section 4.1."""
+
+
 class EntryFilter:
-    """The filters of one walk; each works only if the caller sets it."""
+    """The filters of one walk; each works only if the caller sets it.
+
+    Attributes:
+        without_language: how many entries `language` has left out, because they name none.
+    """
 
     def __init__(self, selection: Selection) -> None:
         self._include = selection.include
@@ -43,6 +51,7 @@ class EntryFilter:
         self._keep_outside = selection.scope == "keep"
         self._codes = set(selection.language)
         self._prefixes = tuple(f"{code}-" for code in selection.language)
+        self.without_language = 0
         self._seen = SeenKeys() if selection.unique else None
         if selection.sample is None:
             self.sample = None
@@ -111,7 +120,7 @@ class EntryFilter:
             )
         if self._codes:
             # rows by columns have no extensions, and so no languages
-            rows = [row for row in rows if self._has_code(list_languages(row))]
+            rows = [row for row in rows if self._has_language(row)]
         return self._select_dates(rows), len(outside)
 
     def _select_dates(self, rows: Rows) -> Rows:
@@ -127,8 +136,11 @@ class EntryFilter:
             ]
         return rows
 
-    def _has_code(self, codes: Iterable[str]) -> bool:
-        written = (code.lower().replace("_", "-") for code in codes)
+    def _has_language(self, row: UrlEntry) -> bool:
+        codes = list_languages(row)
+        if not codes and _NO_LANGUAGE not in self._codes:
+            self.without_language += 1
+        written = (code.lower().replace("_", "-") for code in codes or (_NO_LANGUAGE,))
         return any(
             code in self._codes or code.startswith(self._prefixes) for code in written
         )

@@ -62,7 +62,7 @@ _OPEN_ISSUES = (
 )
 """Issues that leave open whether there is a sitemap."""
 _FIGURES = (
-    *("undated", "future", "sampled_from", "bytes_raw", "resumed"),
+    *("undated", "future", "without_language", "sampled_from", "bytes_raw", "resumed"),
     *("unlisted", "waiting", "waits_for", "left", "gone", "returned"),
 )
 """The attributes of a report that are numbers or texts, besides `entries`."""
@@ -85,6 +85,7 @@ class Report:
             that ends early has seen fewer.
         undated: how many of these had no date, with `since` or `until`; else 0.
         future: how many of these had a date more than a day from now, in the same case.
+        without_language: how many URLs `language` has left out, because their records name none.
         sampled_from: how many URLs passed, of which `sample` drew those that were delivered; `None`
             before the end of a walk, and without `sample`.
         bytes_raw: bytes that came over the wire.
@@ -113,6 +114,7 @@ class Report:
         self.statuses: Counter[Status] = Counter()
         self.left_out: Counter[str] = Counter()
         self.entries = self.undated = self.future = self.bytes_raw = 0
+        self.without_language = 0
         self.resumed = False
         self.sampled_from: int | None = None
         self.unlisted: int | None = None
@@ -327,7 +329,7 @@ class Report:
         self.counts += other.counts
         self.statuses += other.statuses
         self.left_out += other.left_out
-        for name in ("entries", "undated", "future", "bytes_raw"):
+        for name in ("entries", "undated", "future", "without_language", "bytes_raw"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self._lost |= other._lost
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 import attrs
+import pytest
 from aiohttp import web
 
-from sitemapreader import Changes, walk
+from sitemapreader import Changes, State, walk
 from sitemapreader._types.options import FetchOptions
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from tests.support.clock import DAY, SetClock
 from tests.support.serving import listen
 from tests.support.walking import at_once, index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
-
-    from sitemapreader.changes import State
 
 
 IMPATIENT = FetchOptions(max_attempts=1)
@@ -232,3 +234,39 @@ async def test_five_days(tmp_path: Path) -> None:
             ["b1", "d2"],
             complete=True,
         )
+
+
+@pytest.mark.parametrize(
+    ("others", "confirm_after", "day"),
+    [(0, 1, 4), (3, 1, 5), (0, 0, 3), (3, 0, 4)],
+)
+async def test_the_day_on_which_a_missing_url_is_unlisted(
+    db: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    others: int,
+    confirm_after: int,
+    day: int,
+) -> None:
+    """The table of docs/state.md: documents that responded with 304 are read twice after it."""
+    clock = SetClock(monkeypatch)
+    home = "https://a.example/"
+    maps = [f"{home}{number}.xml" for number in range(others + 1)]
+    robots = "\n".join(f"Sitemap: {url}" for url in maps).encode()
+    pages: dict[str, Any] = {f"{home}robots.txt": robots}
+    for url in maps:
+        pages[url] = StoredResponse(url, urlset(f"{url}/a"), headers={"etag": '"1"'})
+    state = State(db, confirm_after=confirm_after * timedelta(hours=23))
+    told = []
+    first = urlset(f"{maps[0]}/a", f"{maps[0]}/lost")
+    second = pages[maps[0]]
+    for today in range(1, 7):
+        pages[maps[0]] = second
+        if today < 3:
+            pages[maps[0]] = StoredResponse(maps[0], first, headers={"etag": '"0"'})
+        fetcher = MemoryFetcher(pages)
+        async with walk(home, state=Changes(state), fetcher=fetcher) as entries:
+            async for _ in entries:
+                pass
+            told += [(today, row.loc) for row in entries.unlisted()]
+        clock.now += DAY
+    assert told == [(day, f"{maps[0]}/lost")]

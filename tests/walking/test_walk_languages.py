@@ -13,6 +13,7 @@ from tests.support.walking import walk_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from tests.support.serving import Page
 
@@ -120,3 +121,34 @@ async def test_a_language_in_any_spelling(links: Mapping[str, str], code: str) -
     }
     walked = await walk_all(pages, None, sitemaps=[TOP], language=code)
     assert walked.locs == [f"{SITE}a"]
+
+
+@pytest.mark.parametrize(
+    ("codes", "paths", "without"),
+    [("en", ["en"], 2), ("en,und", ["en", "a", "b"], 0), ("und", ["a", "b"], 0)],
+)
+async def test_records_without_a_language_are_counted_or_kept(
+    codes: str, paths: list[str], without: int
+) -> None:
+    """The code for an unknown language keeps them, also where no record names any."""
+    plain = document(*(record(SITE + name, {}) for name in "ab"))
+    pages = {
+        TOP: document(record(f"{SITE}en", at(SITE)), record(f"{SITE}de", at(SITE))),
+        f"{SITE}plain.xml": plain,
+    }
+    walked = await walk_all(pages, None, sitemaps=[*pages], language=codes)
+    assert sorted(walked.locs) == sorted(SITE + path for path in paths)
+    assert walked.report.without_language == without
+
+
+def test_the_shell_says_how_many_have_no_language(tmp_path: Path) -> None:
+    """And how to keep them."""
+    text = document(record(f"{SITE}en", at(SITE)), record(f"{SITE}plain", {}))
+    (tmp_path / "sitemap.xml").write_bytes(text)
+    done = run("sitemap.xml", "--language", "en", cwd=tmp_path)
+    assert done.stdout == f"{SITE}en\n"
+    said = "excluded 1 URL without a language (add the code und to --language to keep"
+    assert said in done.stderr
+    kept = run("sitemap.xml", "--language", "en,und", cwd=tmp_path)
+    assert kept.stdout == f"{SITE}en\n{SITE}plain\n"
+    assert "without a language" not in kept.stderr
