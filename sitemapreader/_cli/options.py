@@ -22,6 +22,7 @@ from sitemapreader._cli.types import (
     parse_pair,
     parse_patience,
     parse_pattern,
+    parse_ports,
     parse_proxy,
     parse_reasons,
     parse_seconds,
@@ -361,7 +362,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                choices=COUNT_KINDS),
         Option("--examples", "audit", "show N hits for each rule (default: 20)", **_COUNTED),
         Option("--hits", "audit",
-               "write all hits to FILE: .csv or .jsonl (also .gz), or .parquet", **_WRITTEN),
+               "write the hits to FILE: .csv or .jsonl (also .gz), or .parquet; of an Issue, ten "
+               "for each document", **_WRITTEN),
         Option("--database", "audit", "keep the DuckDB database of the audit in FILE", **_WRITTEN),
     ),
     "many sites": (
@@ -472,8 +474,9 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "allow NETWORK though it is not public, such as 10.0.0.0/8 (may be repeated)",
                "allow_networks", metavar="NETWORK", action="append"),
         Option("--allow-port", f"{_NETWORK} scale mcp",
-               "allow PORT besides 80, 443 and the ports of the sources (may be repeated)",
-               "allow_ports", metavar="PORT", type=parse_whole_number, action="append"),
+               "allow PORT, or several as 8000-8009, besides 80, 443 and the ports of the sources "
+               "(may be repeated)",
+               "allow_ports", metavar="PORT", type=parse_ports, action="extend"),
     ),
     "messages": (
         Option("-q --quiet", _NOT_STATE.replace(" audit", ""),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", int, float)
 MAX_DEPTH = 100
 """Depth of indexes: the JSON encoder cannot write much deeper trees; the protocol allows 1."""
+MAX_PORT = 65_535
 _UNITS_BY_LETTER = {
     "s": "seconds",
     "m": "minutes",
@@ -121,6 +122,16 @@ def parse_pages(text: str) -> int | str:
     )(text)
 
 
+def parse_ports(text: str) -> range:
+    """Parse a port, or the first and the last of several, as 8000-8009."""
+    first, _, last = text.partition("-")
+    with suppress(ValueError):
+        ports = range(int(first), int(last or first) + 1)
+        if ports and ports[0] > 0 and ports[-1] <= MAX_PORT:
+            return ports
+    raise ArgumentTypeError(f"{text!r}: write a port, or several as 8000-8009")
+
+
 def parse_shard(text: str) -> tuple[int, int]:
     """Parse one shard of several, as 3/16; return its number from 0 and their count."""
     number, slash, shards = text.partition("/")
@@ -175,6 +186,10 @@ def parse_file(text: str) -> str:
     """Parse the name of a file."""
     if not text:  # usually an unset variable of a script
         raise ArgumentTypeError("the name of the file is empty: write one")
+    if "://" in text and not text.startswith("file:"):
+        raise ArgumentTypeError(
+            f"{text!r} is a URL: write the path of a file on this machine"
+        )
     if text.startswith("file:"):
         raise ArgumentTypeError(f"{text!r}: write the path of the file, without file:")
     return text

@@ -55,8 +55,8 @@ _DOCUMENT_COLUMN_NAMES = (
         "reason",
         "http_status",
     ),
-    *("listed", "children", "bytes_raw", "bytes_inflated", "etag", "content_type"),
-    *("content_encoding", "first_byte_seconds", "wait_seconds"),
+    *("listed", "children", "dropped", "bytes_raw", "bytes_inflated", "etag"),
+    *("content_type", "content_encoding", "first_byte_seconds", "wait_seconds"),
 )
 
 

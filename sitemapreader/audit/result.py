@@ -351,7 +351,7 @@ class Audit:
         write_file(path, text.encode("utf-8", "backslashreplace"))
 
     def write_hits(self, path: str | os.PathLike[str]) -> int:
-        """Write all hits into a file, and return how many there are.
+        """Write the hits into a file, and return how many these are.
 
         Its suffix names the format: .parquet, .csv or .jsonl, the latter with .gz behind it if
         they are to be compressed. Beside a baseline, new hits come first, and a column says "new".

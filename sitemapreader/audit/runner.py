@@ -335,13 +335,16 @@ class RuleRunner:
             code = hit.code
             rule = self._plan.chosen[code]
             rate = self._estimate(rule.unit, code)
+            unit = rule.unit
+            if unit == "URLs" and code in set(IssueCode):
+                unit = "records"  # some of which were dropped, and give no URL
             found[code] = Finding(
                 rule=rule,
                 severity=self._plan.severities.get(code)
                 or hit.severity
                 or rule.severity,
                 count=hit.count,
-                of=looked_at.get(rule.unit, 0),
+                of=looked_at.get(unit, 0),
                 places=places[code],
                 places_total=hit.places_total,
                 examples=hits[code][: self._examples],

@@ -273,6 +273,7 @@ async def write_sites(
     path: str | os.PathLike[str],
     *,
     report: str | os.PathLike[str] | None = None,
+    fields: Sequence[str] | None = None,
 ) -> None:
     """Write the entries of a run over many sites into a file, and the outcomes of its sites.
 
@@ -289,11 +290,13 @@ async def write_sites(
         run: the run, which was entered with `async with`.
         path: its suffix selects the format, as in `open_output`.
         report: a name with .jsonl, .csv or .parquet, for a row per site.
+        fields: as in `open_output`; with "site" among them.
     """
     from sitemapreader._types.rows import SiteRows
 
     outcomes = open_report(report, path)
-    with open_output(path, has_sites=True) as output, outcomes or nullcontext():
+    chosen = open_output(path, fields=fields, has_sites=True)
+    with chosen as output, outcomes or nullcontext():
         if outcomes is not None:
             run.listen(outcomes.add)
         has_state = output.is_replaced and await run.hold_state()
@@ -311,6 +314,7 @@ def write_sites_sync(
     path: str | os.PathLike[str],
     *,
     report: str | os.PathLike[str] | None = None,
+    fields: Sequence[str] | None = None,
 ) -> None:
     """Write the files as `write_sites` does, of a run that was entered with `with`."""
-    run.call(write_sites, run, path, report=report)
+    run.call(write_sites, run, path, report=report, fields=fields)

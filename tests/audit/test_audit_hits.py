@@ -21,6 +21,7 @@ from sitemapreader.audit import (
 from tests.audit.page_audits import WORDS, build, list_pages, page
 from tests.support.commands import run
 from tests.support.there import known
+from tests.support.walking import urlset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -391,3 +392,15 @@ def test_codes_of_languages_are_told_as_they_are_written(tmp_path: Path) -> None
     assert found["hreflang-invalid-code"].startswith("en-UK: ")
     assert found["hreflang-no-x-default"] == "en-GB, en-UK, zh-Hant (2 URLs)"
     assert ("en-GB", "zh-Hant") in pairs
+
+
+def test_a_record_that_was_dropped_is_one_of_those_that_were_read(
+    tmp_path: Path,
+) -> None:
+    """An Issue of records is counted out of all records, with those that gave no URL."""
+    locs = [f"{BASE}{number}" for number in range(30)]
+    locs += [f"{BASE}{{{{ page{number} }}}}" for number in range(40)]
+    (tmp_path / "sitemap.xml").write_bytes(urlset(*locs))
+    with audit_sync(tmp_path, base_url=BASE, select=["template"]) as result:
+        (finding,) = result.findings
+    assert (finding.count, finding.of) == (40, 70)

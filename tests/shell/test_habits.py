@@ -66,7 +66,8 @@ OPTIONS = {
     "--null-data --print0": "write --null",
     # Scrapy, Firecrawl, lychee
     "--obey-robots --ignore-robots --robots-txt": "write --no-robots",
-    "--loglevel --debug": "write -v",
+    "--debug": "write -v",
+    "--loglevel --log-level": "write -q for errors alone, -v for more",
     "--files-from --list": "write -i FILE",
     "--base --root-dir": "write --base-url URL",
     "--offline": "write sitemapreader read FILE",

@@ -52,6 +52,7 @@ TYPED: dict[Any, tuple[str, object]] = {
     types.parse_delay: ("0", 0.0),
     types.parse_pages: ("400", 400),
     types.parse_shard: ("3/16", (2, 16)),
+    types.parse_ports: ("8080", 8080),
     types.parse_header: ("X-A: b", ("X-A", "b")),
     types.parse_pair: ("a.example=b.example", ("a.example", "b.example")),
     types.parse_proxy: ("proxy.example:3128", "http://proxy.example:3128"),
@@ -97,6 +98,10 @@ CONFIGURED: dict[str, tuple[str, object]] = {
     "--user me:secret": ("options headers", {"Authorization": "Basic bWU6c2VjcmV0"}),
     "--allow-network 10.0.0.0/8": ("options allow_networks", ("10.0.0.0/8",)),
     "--allow-port 8080": ("options allow_ports", (8080,)),
+    "--allow-port 8000-8002 --allow-port 9": (
+        "options allow_ports",
+        (8000, 8001, 8002, 9),
+    ),
 }
 """Options of `urls` -> where their value is in the keywords of `walk`, and the value."""
 

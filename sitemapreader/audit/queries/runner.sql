@@ -30,6 +30,9 @@ SELECT count(*), count(*) FILTER (key IN (SELECT key FROM known)) FROM url
 -- looked_at: for the unit of a rule, how many of these there are (a row each: see `totals`)
 SELECT 'URLs', count(*) FROM url_row
 UNION ALL
+SELECT 'records', (SELECT count(*) FROM url_row) + coalesce(sum(dropped), 0)::BIGINT FROM document
+WHERE format <> 'sitemapindex'
+UNION ALL
 SELECT 'sitemaps', count(*) FROM document
 WHERE role = 'sitemap' AND (status IN ('complete', 'partial', 'unchanged')
     OR via <> 'well-known' AND (status = 'failed' OR status = 'skipped' AND is_excused))

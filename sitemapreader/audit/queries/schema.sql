@@ -17,6 +17,7 @@ CREATE TABLE document (
     http_status USMALLINT,
     listed UBIGINT,            -- URLs that it lists
     children UBIGINT,          -- sitemaps that it lists
+    dropped UBIGINT,           -- records that were left out
     bytes_raw UBIGINT,         -- as they came over the wire
     bytes_inflated UBIGINT,    -- after decompression
     lastmod TIMESTAMP,         -- what its index says of it
