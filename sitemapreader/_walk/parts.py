@@ -12,7 +12,7 @@ from sitemapreader._walk.frontier import Frontier
 from sitemapreader._walk.queue import SitemapQueue
 from sitemapreader._walk.robots import WalkRobots
 from sitemapreader._walk.robots_rules import RobotsRules
-from sitemapreader.fetch.client import make_client
+from sitemapreader.fetch.clients import make_client
 from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.pages.client import PageClient
 
@@ -62,7 +62,7 @@ def build_parts(
     options = config.options
     limits = config.limits
     urls = config.max_urls
-    client = make_client(fetcher, options.user_agent, config.map_hosts, options)
+    client = make_client(fetcher, options.user_agent, options, config.map_hosts)
     budget = Budget(limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
     channel.stop_clock = budget.clock_stopped
     context = WalkContext(

@@ -24,7 +24,7 @@ from sitemapreader.fetch.hooks import (
     Trusts,
     find_hook,
 )
-from sitemapreader.fetch.local import StoredResponse
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.fetch.refusals import find_response, is_success, make_refusal
 from sitemapreader.fetch.urls import is_conditional, parse_request_url
 
@@ -200,33 +200,14 @@ class MakesClients(ABC):
         """Return a client for one walk, with the hosts that are mapped."""
 
 
-def reads_files(fetcher: Fetcher) -> bool:
+def reads_files(fetcher: object) -> bool:
     """Return whether a fetcher reads files, and requests no host."""
     return bool(getattr(fetcher, "is_local", False))
 
 
-def make_client(
-    fetcher: Fetcher,
-    user_agent: str,
-    hosts: HostMap | None = None,
-    options: FetchOptions = _OPTIONS,
-) -> Client:
-    """Return the client of one walk; `user_agent` is the name of a fetcher without one.
-
-    A fetcher of files (`is_local`) requests no host, so none of its hosts is mapped.
-
-    Raises:
-        TypeError: there are mapped hosts, and the fetcher cannot map hosts.
-    """
-    if isinstance(fetcher, MakesClients):
-        if hosts:
-            return fetcher.client(hosts)
-        return fetcher.client()
-    if hosts and not reads_files(fetcher):
-        raise TypeError(
-            "`map_hosts` requires an HttpFetcher: map the hosts in `open` of your own fetcher"
-        )
-    return Client(fetcher, user_agent, options)
+def requests_hosts(fetcher: object) -> bool:
+    """Return whether a fetcher may request a host, which is to be treated politely."""
+    return not (reads_files(fetcher) or isinstance(fetcher, MemoryFetcher))
 
 
 def find_settings(
@@ -248,13 +229,41 @@ def find_settings(
         )
     settings = find_hook(fetcher, HasSettings)
     if settings is None:
-        return limits or _ROBOTS_LIMITS, options or _OPTIONS
+        options = options or _OPTIONS
+        _check_options(fetcher, options)
+        return limits or _ROBOTS_LIMITS, options
     if options is not None:
         raise TypeError(
             "`options` cannot be combined with this fetcher, which has its own: "
             "write fetcher=HttpFetcher(options=...)"
         )
     return limits or settings.limits, settings.options
+
+
+_OF_THE_CLIENT = (
+    *("headers", "identity", "proxy", "max_redirects", "allow_downgrade"),
+    *("allow_networks", "allow_ports", "per_address"),
+    *("connect_seconds", "headers_seconds", "idle_seconds", "total_seconds"),
+    *("min_bytes_per_second", "slow_grace_seconds"),
+)
+"""Options that only the client which sends the requests can act upon."""
+_OF_TURNS = ("per_host", "delay_seconds", "max_attempts", "retry_wait_seconds")
+"""Options that a fetcher which keeps the Crawl-delay acts upon itself."""
+
+
+def _check_options(fetcher: object, options: FetchOptions) -> None:
+    """Raise TypeError for options that have no effect with a fetcher without settings."""
+    if fetcher is None or not requests_hosts(fetcher):
+        return
+    names: tuple[str, ...] = _OF_THE_CLIENT
+    if find_hook(fetcher, SetsCrawlDelay) is not None:
+        names += _OF_TURNS
+    for name in names:
+        if getattr(options, name) != getattr(_OPTIONS, name):
+            raise TypeError(
+                f"`{name}` has no effect with this fetcher: set it in your own client, "
+                "or write fetcher=HttpFetcher(options=...)"
+            )
 
 
 # -- the allowed addresses of clients

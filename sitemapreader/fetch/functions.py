@@ -32,6 +32,9 @@ class FunctionFetcher:
 
     fetcher = FunctionFetcher(get)
     ```
+    A walk is as polite with it as with an HttpFetcher: `per_host`, `delay_seconds`, Crawl-delay,
+    Retry-After and `max_attempts` hold for all its requests.
+
     A function without `await` runs in a thread, so that it blocks nothing. It may be called from
     several threads at once, up to `FetchOptions.concurrency`. A parameter `headers` gets the
     headers of a walk, with which a server may send 304, unchanged.

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class SetsCrawlDelay(Protocol):
-    """A fetcher that keeps the Crawl-delay of a robots.txt."""
+    """A fetcher that is polite itself: it keeps the Crawl-delay of a robots.txt, among others.
+
+    A walk limits and repeats the requests of all other fetchers as its options say.
+    """
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         """Keep `seconds` between two requests to the host of a URL."""

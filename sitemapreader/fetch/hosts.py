@@ -30,7 +30,10 @@ import attrs
 from sitemapreader._log import LOGGER
 from sitemapreader._types.errors import LOGIN_STATUSES, FetchError
 from sitemapreader._types.issues import IssueCode, show_url
-from sitemapreader._types.options import LONGEST_HELD_WAIT_SECONDS
+from sitemapreader._types.options import (
+    LONGEST_HELD_WAIT_SECONDS,
+    ROBOTS_MAX_CRAWL_DELAY_SECONDS,
+)
 from sitemapreader._types.urls import host_of, is_robots_url, origin_of
 
 if TYPE_CHECKING:
@@ -103,6 +106,8 @@ class Host:
     delay: float = 0.0
     not_before: float = attrs.field(factory=time.monotonic)
     """Monotonic time before which no request starts; it never goes back."""
+    started_at: float = -math.inf
+    """Monotonic time of the start of the last request."""
     slowed_at: float = 0.0
     """Monotonic time of the last 429."""
     steps: int = 0
@@ -136,6 +141,12 @@ class Host:
             delay = max(delay, min(slow_delay, _MAX_DELAY_SECONDS))
         return requests, delay
 
+    def keep_delay(self, seconds: float) -> None:
+        """Keep a Crawl-delay, also since the last request, which was for robots.txt."""
+        self.delay = seconds
+        if seconds > 0:
+            self.not_before = max(self.not_before, self.started_at + seconds)
+
     def defer(self, seconds: float) -> None:
         """Start no request for `seconds` from now."""
         now = time.monotonic()
@@ -155,6 +166,14 @@ class Host:
             _, delay = self.rate
             if delay < _MAX_DELAY_SECONDS:
                 self.steps += 1
+
+    def note_refusal(self, error: FetchError, longest_wait: float) -> None:
+        """Slow down after a 429; obey a Retry-After of up to `longest_wait` seconds."""
+        if error.http_status == 429:
+            self.slow_down()
+        wait = error.retry_after_seconds
+        if wait is not None and wait <= longest_wait:
+            self.defer(wait)
 
     def speed_up(self) -> None:
         """Count a good response; after some in a row, undo one step of `slow_down`."""
@@ -200,7 +219,8 @@ class Host:
             if join is not None:
                 await join()
             _, delay = self.rate
-            self.not_before = max(self.not_before, time.monotonic() + delay)
+            self.started_at = time.monotonic()
+            self.not_before = max(self.not_before, self.started_at + delay)
 
     def _find_wait(self, check: Callable[[float], object] | None) -> float:
         """Return the seconds until the next request may start, after a check of them."""
@@ -299,6 +319,11 @@ class HostThrottle(dict[str, Host]):
             self._next_eviction = max(MAX_IDLE_HOSTS, 2 * len(self))
         self[name] = Host(name, self._per_host, self._delay)
         return self[name]
+
+    def set_delay(self, url: str, seconds: float) -> None:
+        """Keep `seconds` between two requests to the host of a URL, up to a minute."""
+        if host := host_of(url):
+            self[host].keep_delay(min(seconds, ROBOTS_MAX_CRAWL_DELAY_SECONDS))
 
     def list_busy(self) -> list[str]:
         """Return the names of the hosts with a request that is under way or waits, sorted."""

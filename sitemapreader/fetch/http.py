@@ -8,9 +8,7 @@ limits the body while it arrives. Failed requests are retried here.
 
 from __future__ import annotations
 
-import asyncio
 import math
-import random
 import time
 from base64 import b64encode
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -26,16 +24,12 @@ from sitemapreader._types.hosts import HostMap, HostPairs
 from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.issues import IssueCode, make_issue, show_url
 from sitemapreader._types.options import (
-    ROBOTS_MAX_CRAWL_DELAY_SECONDS,
     FetchOptions,
     Limits,
 )
 from sitemapreader._types.urls import host_of
 from sitemapreader.fetch.client import Client, MakesClients, Trust
 from sitemapreader.fetch.hosts import (
-    PAUSE_CODES,
-    UNSENT_CODES,
-    Host,
     HostThrottle,
     Slot,
 )
@@ -45,8 +39,8 @@ from sitemapreader.fetch.responses import (
     DeadlineClock,
     HttpResponse,
     WaitTimer,
-    may_pass,
 )
+from sitemapreader.fetch.retries import check_wait, count_seconds_left, try_often
 from sitemapreader.fetch.urls import (
     REDIRECTS,
     CheckRedirect,
@@ -186,8 +180,7 @@ class HttpFetcher(MakesClients):
 
         The delay is at most 60 and at least `options.delay_seconds`; NaN counts as the latter.
         """
-        if host := host_of(host_url):
-            self.hosts[host].delay = min(seconds, ROBOTS_MAX_CRAWL_DELAY_SECONDS)
+        self.hosts.set_delay(host_url, seconds)
 
     def seconds_until_free(self, url: str) -> float:
         """Return how long a request for a URL would wait for its host, without waiting.
@@ -331,44 +324,14 @@ class Exchange:
         )
 
     async def __aenter__(self) -> HttpResponse:
-        self._response = await self._try_often()
+        options = self._fetcher.options
+        self._response, self._response.tries = await try_often(
+            self._fetch, self._url, options, self._request_options
+        )
         return self._response
 
     async def __aexit__(self, *_: object) -> None:
         await self._response.aclose()
-
-    async def _try_often(self) -> HttpResponse:
-        """Request the document until it succeeds or a retry cannot help."""
-        options = self._fetcher.options
-        attempts = 0
-        status = None
-        while True:
-            attempts += 1
-            try:
-                response = await self._fetch()
-            except FetchError as error:
-                error.tries = attempts
-                is_deferred = error.code in PAUSE_CODES or _is_deferred(error)
-                is_unsent = error.code in UNSENT_CODES or is_deferred
-                if is_unsent and not error.redirects:
-                    error.tries = attempts - 1
-                if is_deferred:
-                    error.http_status = status
-                if not may_pass(error):
-                    raise
-                breaker = self._request_options.get("breaker")
-                if breaker is not None:
-                    breaker.note_error(self._url, error, is_last=False)
-                if attempts >= options.max_attempts:
-                    raise
-                wait = error.retry_after_seconds
-                status = error.http_status
-            else:
-                response.tries = attempts
-                return response
-            if wait is None:
-                wait = _choose_wait(attempts, options)
-            await asyncio.sleep(wait)
 
     async def _fetch(self) -> HttpResponse:
         """Make one attempt: follow redirects to the document."""
@@ -421,9 +384,10 @@ class Exchange:
         self._trust.check(chain.requested)
         host = self._fetcher.hosts[chain.requested.host]
         join = partial(self._join_address, slot, chain.requested)
-        await host.acquire(slot, join, partial(self._check_wait, host))
+        check = partial(check_wait, host, self._url, self._request_options)
+        await host.acquire(slot, join, check)
         # again, because the host may have failed while another name of it was served
-        self._check_breaker(0.0)
+        check(0.0)
 
     async def _join_address(self, slot: Slot, requested: RequestUrl) -> None:
         """Find the route of a request, and wait for a slot at its address."""
@@ -434,29 +398,6 @@ class Exchange:
             # the first address in order stands for all names of a server
             address = min(entry["host"] for entry in self._route.addresses)
             await self._fetcher.addresses[address].admit(slot)
-
-    def _count_seconds_left(self) -> float:
-        """Return the time in which a response is of use."""
-        count = self._request_options.get("seconds_left")
-        return math.inf if count is None else count()
-
-    def _check_wait(self, host: Host, wait: float) -> None:
-        """Raise FetchError if the host requested a wait that is too long, or the breaker does."""
-        _, delay = host.rate
-        # the time of a walk may end while it keeps the delay between two requests
-        if wait > max(delay, self._count_seconds_left()):
-            raise FetchError(
-                IssueCode.RETRY_LATER,
-                self._url,
-                f"requested to wait for {wait:.0f} s",
-                retry_after_seconds=wait,
-            )
-        self._check_breaker(wait)
-
-    def _check_breaker(self, wait: float) -> None:
-        breaker = self._request_options.get("breaker")
-        if breaker is not None:
-            breaker.check(self._url, wait)
 
     async def _wait(self, work: Awaitable[T], requested: RequestUrl) -> T:
         """Wait for one part of a request, within its time limit."""
@@ -519,8 +460,6 @@ class Exchange:
             return None
         # without reading, because the body of a redirect can be endless
         checked.close()
-        if status == 429:
-            host.slow_down()
         if status in REDIRECTS and "location" in headers:
             return headers["location"]
         error = make_refusal(
@@ -530,22 +469,7 @@ class Exchange:
             options,
             reason=checked.reason or "",
             signed_as=checked.request_info.headers.get("Signature-Agent"),
-            seconds_left=self._count_seconds_left(),
+            seconds_left=count_seconds_left(self._request_options),
         )
-        wait = error.retry_after_seconds
-        if wait is not None and wait <= options.retry_after_seconds:
-            host.defer(wait)
+        host.note_refusal(error, options.retry_after_seconds)
         raise error
-
-
-def _is_deferred(error: FetchError) -> bool:
-    """Return whether no request was sent, because the host had requested a wait before."""
-    return error.code is IssueCode.RETRY_LATER and error.http_status is None
-
-
-def _choose_wait(attempts: int, options: FetchOptions) -> float:
-    """Return the seconds to wait without a Retry-After, which double with each attempt."""
-    first = options.retry_wait_seconds
-    # The random part prevents clients that failed together from retrying together.
-    wait = first * (2.0 ** min(attempts - 1, 60) + random.random())  # noqa: S311 (no secret)
-    return min(wait, max(first, options.retry_after_seconds))

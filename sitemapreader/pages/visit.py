@@ -20,7 +20,7 @@ from sitemapreader._types.errors import FetchError, Redirect
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
 from sitemapreader._types.urls import has_web_scheme, origin_of
-from sitemapreader.fetch.client import Fetcher, Response, make_client
+from sitemapreader.fetch.clients import make_client
 from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.fetch.refusals import find_protection
 from sitemapreader.fetch.responses import read_body
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
 
     from sitemapreader._read.robots import Robots
+    from sitemapreader.fetch.client import Fetcher, Response
 
 
 PROBE_STATUSES = frozenset(range(400, 600)) - {401, 407, 429, 503}
@@ -149,7 +150,7 @@ async def visit_pages(
         probes: URLs of pages that do not exist: their error pages are read, whatever the status.
         respect_robots: False to request what robots.txt disallows, and without its Crawl-delay.
     """
-    client = make_client(fetcher, network.user_agent, options=network)
+    client = make_client(fetcher, network.user_agent, network)
     for name in trusted:
         client.trust(name)
     rules = RobotsCache(client, network.user_agent, robots, respect=respect_robots)

@@ -32,7 +32,7 @@ import attrs
 
 import sitemapreader
 from sitemapreader._cli import main, process
-from sitemapreader.fetch import http
+from sitemapreader.fetch import retries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -185,15 +185,15 @@ def shorten_waits(grace_seconds: float = process.GRACE_SECONDS) -> Iterator[None
     Args:
         grace_seconds: how long the program waits at its end for the reader of a pipe.
     """
-    choose_wait, grace = http._choose_wait, process.GRACE_SECONDS
+    choose_wait, grace = retries._choose_wait, process.GRACE_SECONDS
     process.GRACE_SECONDS = grace_seconds
-    http._choose_wait = lambda attempts, options: choose_wait(
+    retries._choose_wait = lambda attempts, options: choose_wait(
         attempts, attrs.evolve(options, retry_wait_seconds=0.01)
     )
     try:
         yield
     finally:
-        http._choose_wait, process.GRACE_SECONDS = choose_wait, grace
+        retries._choose_wait, process.GRACE_SECONDS = choose_wait, grace
 
 
 def _write(descriptor: int, data: bytes) -> None:
