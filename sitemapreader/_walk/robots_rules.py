@@ -56,11 +56,13 @@ class RobotsRules:
     def _is_out_of_reach(self, url: str, referrers: Sequence[str]) -> bool:
         """Return whether a sitemap of a public site is on a host that nobody can reach."""
         host = host_of(url)
+        hosts = [*map(host_of, referrers)]
         return (
-            bool(host and referrers)
+            bool(host and hosts)
+            and host not in hosts  # nearly always it is
             and self._hosts != "any"
             and not is_public_host(host)
-            and all(is_public_host(host_of(each)) for each in referrers)
+            and all(map(is_public_host, hosts))
             and not self._client.is_allowed(url)
         )
 

@@ -112,9 +112,8 @@ class Visit:
         """Give the outcome to the memory."""
         document = self.document
         if document.reason != IssueCode.BUDGET_URLS:
-            if self._response is None:
-                body = None
-            else:
+            body = None
+            if self._response is not None and self._memory.needs_digest:
                 body = self._hasher.snapshot()
             reading = self._reading
             is_window = reading is not None and reading.reader.is_window

@@ -98,7 +98,6 @@ _NOT_PUBLIC_NAMES = frozenset(
 """Last labels that no public name has: RFC 6761, RFC 6762, RFC 8375, and ICANN's `internal`."""
 
 
-@lru_cache(maxsize=1_024)  # the hosts of a site are asked about for each sitemap
 def is_public_host(host: str) -> bool:
     """Return whether a host may be public, by its name or literal address alone."""
     host = host.lower().strip("[]").rstrip(".")

@@ -333,16 +333,12 @@ class Trust:
         address = read_address(host)
         return address is not None and self._is_listed(host.strip("[]"), address)
 
-    def has_origin(self, origin: str) -> bool:
-        """Return whether a URL of this origin was named."""
-        return any(origin in trust.logins for trust in self._all)
-
-    def find_login(self, origin: str) -> str:
-        """Return the userinfo that was named with an origin, or ""."""
+    def find_login(self, origin: str) -> str | None:
+        """Return the userinfo that was named with an origin; `None` if it was not named."""
+        found = None
         for trust in self._all:
-            if login := trust.logins.get(origin):
-                return login
-        return ""
+            found = found or trust.logins.get(origin, found)
+        return found
 
     def check(self, url: RequestUrl) -> None:
         """Raise FetchError for a port, or an address without a name, that is not allowed."""

@@ -409,9 +409,10 @@ class Exchange:
     def _make_headers(self, chain: RedirectChain) -> CIMultiDict[str]:
         """Return the headers of the next request."""
         origin = chain.start.origin
-        is_named = not self._trust.is_selective or self._trust.has_origin(origin)
+        userinfo = self._trust.find_login(origin)
+        is_named = not self._trust.is_selective or userinfo is not None
         authorization = ""
-        if userinfo := self._trust.find_login(origin):
+        if userinfo:
             authorization = f"Basic {b64encode(userinfo.encode()).decode()}"
         return make_headers(
             self._fetcher.options,

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -13,7 +14,11 @@ import attrs
 from sitemapreader._types.errors import FetchError, Redirect
 from sitemapreader._types.hosts import HostMap
 from sitemapreader._types.issues import Issue, IssueCode, make_issue
-from sitemapreader._types.options import MAX_URL_CHARS, FetchOptions
+from sitemapreader._types.options import (
+    MAX_URL_CHARS,
+    PROTOCOL_MAX_LOC_CHARS,
+    FetchOptions,
+)
 from sitemapreader._types.urls import (
     find_url,
     has_web_scheme,
@@ -82,25 +87,38 @@ def parse_request_url(url: str) -> RequestUrl:
     check_text(url)
     if not has_web_scheme(url):
         raise _invalid(url, "not an absolute http or https URL")
-    if blank := _BLANK_HOST.match(url):
-        raise _invalid(url, f"the host contains U+{ord(blank[1]):04X}")
     root, target = split_target(url)
-    parsed = parse_url(root)  # which all URLs of a host share
-    if parsed is None:
-        raise _invalid(url, "no host, or an unreadable host")
-    host = parsed.raw_host or ""
-    _check_host(url, host)
-    userinfo = f"{parsed.user or ''}:{parsed.password or ''}"
-    origin = parsed.origin()
-    text = f"{origin}{target}"
+    try:
+        if len(root) <= PROTOCOL_MAX_LOC_CHARS:
+            host = _parse_root(root)
+        else:  # not cached, because strangers write these URLs
+            host = _parse_root.__wrapped__(root)
+    except ValueError as error:
+        raise _invalid(url, str(error)) from None
+    text = f"{host.origin}{target}"
     if not target.startswith("/"):
         target = f"/{target}"
     # The client would remove the mark of an empty query, unless it is in the path.
-    requested = origin.with_path(target, encoded=True)
-    host = host.lower().rstrip(".")
+    requested = host.url.with_path(target, encoded=True)
+    return RequestUrl(requested, text, host.host, host.origin, host.userinfo)
+
+
+@lru_cache(maxsize=1_024)  # all URLs of a host have the same root
+def _parse_root(root: str) -> RequestUrl:
+    """Parse a URL up to its path; raise ValueError with the reason if nobody can request it."""
+    if blank := _BLANK_HOST.match(root):
+        raise ValueError(f"the host contains U+{ord(blank[1]):04X}")
+    parsed = parse_url(root)
+    if parsed is None:
+        raise ValueError("no host, or an unreadable host")
+    host = parsed.raw_host or ""
+    _check_host(host)
+    userinfo = f"{parsed.user or ''}:{parsed.password or ''}"
     if userinfo == ":":
         userinfo = ""
-    return RequestUrl(requested, text, host, str(origin), userinfo)
+    origin = parsed.origin()
+    host = host.lower().rstrip(".")
+    return RequestUrl(origin, root, host, str(origin), userinfo)
 
 
 def check_text(url: str) -> None:
@@ -111,14 +129,14 @@ def check_text(url: str) -> None:
         raise _invalid(url, f"the URL contains U+{ord(unfit[0]):04X}")
 
 
-def _check_host(url: str, host: str) -> None:
+def _check_host(host: str) -> None:
     """Refuse a host that only some resolvers read as an address."""
     if not _HOST.fullmatch(host):  # IDNA turns a lone accent into a blank
-        raise _invalid(url, "the host is not a valid name")
+        raise ValueError("the host is not a valid name")
     host = host.rstrip(".")
     # https://url.spec.whatwg.org/#ends-in-a-number-checker: `127.1`, `0x7f000001`, `2130706433`
     if _HOST_NUMBER.fullmatch(host.rpartition(".")[2]) and read_address(host) is None:
-        raise _invalid(url, "the address is not written as four decimal numbers")
+        raise ValueError("the address is not written as four decimal numbers")
 
 
 def _invalid(url: str, reason: str) -> FetchError:

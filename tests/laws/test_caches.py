@@ -27,6 +27,7 @@ SHORT_KEYS = {
     "audit.rules.make_issue_rule": "codes of ours",
     "fetch.addresses._parse_address": "texts of up to 45 characters",
     "fetch.addresses.is_public": "addresses",
+    "fetch.urls._parse_root": "only hosts of ordinary length, see `parse_request_url`",
     "_columns.arrow.make_schema": "columns of ours, those of 16 outputs",
     "_types.habits._load_habits": "has no key",
     "_types.urls._load": "has no key",
