@@ -14,10 +14,11 @@ import argparse
 import asyncio
 import re
 import sqlite3
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import closing
 from hashlib import blake2b
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import trafilatura
 
@@ -34,6 +35,7 @@ CONTROLS = 3  # unchanged pages that are read after each batch
 COPIES = 20  # pages with the text of another one that a run reads again
 PATIENCE = 2  # runs in which pages share a text before one of them is stored
 MOVED = {301, 308}
+MERGED = 3  # pages that may have moved to one
 TABLES = """
     CREATE VIRTUAL TABLE IF NOT EXISTS chunk USING fts5(url UNINDEXED, text);
     CREATE TABLE IF NOT EXISTS page (url TEXT PRIMARY KEY, digest BLOB, stored_as TEXT);
@@ -299,10 +301,15 @@ async def read_changes(index, entries):
 
 def remove_moved(index, state):
     """Remove unlisted pages that redirect for good to a page of the index."""
+    pages = [page for page in State(state).unlisted() if page.http_status in MOVED]
+    targets = Counter(page.redirects_to for page in pages)
     query = "SELECT 1 FROM page WHERE url = ?"
-    for page in State(state).unlisted():
-        has_moved = page.http_status in MOVED
-        if has_moved and index.execute(query, (page.redirects_to,)).fetchone():
+    for page in pages:
+        target = page.redirects_to
+        # many pages move to one, and any page to the start page, while a site is closed
+        if targets[target] > MERGED or urlsplit(target or "").path in ("", "/"):
+            continue
+        if index.execute(query, (target,)).fetchone():
             remove(index, page.loc)
 
 

@@ -222,6 +222,35 @@ def test_rag_index_of_a_site_whose_pages_have_moved(
     assert index.texts().keys() == new
 
 
+@pytest.mark.parametrize(
+    ("target", "number", "is_kept"),
+    [("/", 1, True), ("/about", 4, True), ("/about", 1, False), ("/login", 1, True)],
+)
+def test_rag_index_of_a_site_that_is_closed(
+    site: tuple[dict[str, Any], str],
+    index: Index,
+    monkeypatch: pytest.MonkeyPatch,
+    target: str,
+    number: int,
+    is_kept: bool,
+) -> None:
+    """Pages that redirect to the start page, or many to one, have not moved."""
+    clock = SetClock(monkeypatch)
+    pages, _ = site
+    old = [f"/old/{each}" for each in range(number)]
+    pages |= {path: make_page(path.replace("/", " ")) for path in old}
+    pages["/"] = make_page("home")
+    listed = ["/", "/about"]
+    pages["/sitemap.xml"] = urlset(*(f"HOST{path}" for path in [*listed, *old]))
+    index.update()
+    pages |= dict.fromkeys(old, target)
+    pages["/sitemap.xml"] = urlset(*(f"HOST{path}" for path in listed))
+    for _ in range(3):
+        clock.now += DAY
+        index.update()
+    assert index.texts().keys() == {*listed, *(old if is_kept else [])}
+
+
 def test_rag_index_of_pages_with_a_counter(
     site: tuple[dict[str, Any], str], index: Index
 ) -> None:
