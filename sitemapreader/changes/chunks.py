@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from sitemapreader.changes.database import Connection
     from sitemapreader.changes.rows import DocumentRow, LogColumns
 
-_BEGIN = 4
-"""A key whose first byte is below this begins a chunk: one of 64, wherever it stands, so that a
+_BEGIN = 8
+"""A key whose first byte is below this begins a chunk: one of 32, wherever it stands, so that a
 URL more or less in a document shifts no other chunk."""
 
 
@@ -98,32 +98,35 @@ class DocumentChunks:
         start: int,
     ) -> ChunkPart:
         """Return the part that begins with an entry."""
-        key = keys[start]
-        may_begin = self._may_begin or key[0] < _BEGIN
-        if db is not None and may_begin and not self._chunk:
-            found = find_chunk(db, self._row, key)
-            self._chunk, self._keys, self._records = found or (0, b"", b"")
+        may_begin = self._may_begin or keys[start][0] < _BEGIN
         self._may_begin = False
+        if db is not None and may_begin and not self._chunk:
+            found = find_chunk(db, self._row, keys[start])
+            self._chunk, self._keys, self._records = found or (0, b"", b"")
         if self._chunk:
-            stop = min(len(keys), start + len(self._keys) // URL_HASH_BYTES)
-            some_keys = b"".join(keys[start:stop])
-            some_records = b"".join(records[start:stop])
-            has_keys = self._keys.startswith(some_keys)
-            if has_keys and self._records.startswith(some_records):
-                number = self._chunk
-                self._keys = self._keys[len(some_keys) :]
-                self._records = self._records[len(some_records) :]
-                is_end = not self._keys
-                if is_end:
-                    self._chunk = 0
-                    self._may_begin = True
-                return ChunkPart(start, stop, some_keys, some_records, number, is_end)
+            stop = start + len(self._keys) // URL_HASH_BYTES
+            part = _make_part(keys, records, start, min(stop, len(keys)))
+            if self._has(part):
+                return self._follow(part)
             self._chunk = 0
         begins = (n for n in range(start + 1, len(keys)) if keys[n][0] < _BEGIN)
-        stop = next(begins, len(keys))
-        return ChunkPart(
-            start, stop, b"".join(keys[start:stop]), b"".join(records[start:stop])
-        )
+        return _make_part(keys, records, start, next(begins, len(keys)))
+
+    def _has(self, part: ChunkPart) -> bool:
+        """Return whether entries are what is to follow of the chunk."""
+        has_keys = self._keys.startswith(part.keys)
+        return has_keys and self._records.startswith(part.records)
+
+    def _follow(self, part: ChunkPart) -> ChunkPart:
+        """Leave entries of the chunk behind; return them with its number."""
+        number = self._chunk
+        self._keys = self._keys[len(part.keys) :]
+        self._records = self._records[len(part.records) :]
+        is_end = not self._keys
+        if is_end:
+            self._chunk = 0
+            self._may_begin = True
+        return attrs.evolve(part, chunk=number, is_end=is_end)
 
     # -- the same, when they are delivered
 
@@ -152,6 +155,18 @@ class DocumentChunks:
         self._seen = []
         self._logged = []
         return seen, logged
+
+
+def _make_part(
+    keys: Sequence[bytes],
+    records: Sequence[bytes],
+    start: int,
+    stop: int,
+) -> ChunkPart:
+    """Return the entries from one index to another."""
+    return ChunkPart(
+        start, stop, b"".join(keys[start:stop]), b"".join(records[start:stop])
+    )
 
 
 def save_seen(

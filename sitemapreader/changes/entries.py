@@ -215,11 +215,11 @@ class ChangedEntries:
             changes = await self._writer.file.query(find)
         if len(self._offered) >= _COMPARED_URLS:
             return changes
-        for n, key in enumerate(keys):
-            if key in self._offered:
-                changes[n] = None
-            elif changes[n] is not None:
-                self._offered.add(key)
+        for place, change in enumerate(changes):
+            if change is not None and keys[place] in self._offered:
+                changes[place] = None
+            elif change is not None:
+                self._offered.add(keys[place])
         return changes
 
     def _find_changes(

@@ -58,25 +58,27 @@ WHERE site = (SELECT site FROM page WHERE site = :site) AND key IN
 
 DELETE FROM log WHERE site = :site;
 
--- What a reading did not see is lost.
+-- What a reading did not see is lost: it lies in chunks that were not seen.
 DELETE FROM unseen;
 
 INSERT INTO unseen
-SELECT substr(keys, 10 * place.number + 1, 10), chunk.document, chunk.id
+SELECT url.key, url.document, url.chunk
 FROM document CROSS JOIN chunk ON chunk.document = document.id
 CROSS JOIN place ON place.number < length(keys) / 10
-WHERE document.site = :site AND to_merge > chunk.seen_stamp;
+CROSS JOIN url ON url.site = :site AND url.key = substr(keys, 10 * place.number + 1, 10)
+    AND url.document = chunk.document
+WHERE document.site = :site AND to_merge > chunk.seen_stamp
+    AND url.chunk = chunk.id AND url.lost_stamp IS NULL;
 
 UPDATE url SET
     kind = (SELECT its.is_window FROM document AS its WHERE its.id = url.document),
     lost_stamp = (SELECT its.to_merge FROM document AS its WHERE its.id = url.document)
 WHERE site = :site AND (key, document) IN (SELECT key, document FROM unseen)
-    AND lost_stamp IS NULL
-    AND max(seen_stamp, ifnull((SELECT seen_stamp FROM chunk WHERE id = url.chunk), 0))
-        < (SELECT its.to_merge FROM document AS its WHERE its.id = url.document);
+    AND seen_stamp < (SELECT its.to_merge FROM document AS its WHERE its.id = url.document);
 
-DELETE FROM chunk WHERE id IN (SELECT chunk FROM unseen) AND id NOT IN
-    (SELECT url.chunk FROM unseen CROSS JOIN url ON url.site = :site
+DELETE FROM chunk WHERE document IN (SELECT id FROM document WHERE site = :site AND to_merge > 0)
+    AND seen_stamp < (SELECT its.to_merge FROM document AS its WHERE its.id = chunk.document)
+    AND id NOT IN (SELECT unseen.chunk FROM unseen CROSS JOIN url ON url.site = :site
         AND url.key = unseen.key AND url.document = unseen.document WHERE lost_stamp IS NULL);
 
 -- What was never delivered cannot become unlisted.

@@ -99,11 +99,14 @@ CREATE TABLE chunk (
     records BLOB NOT NULL
 );
 CREATE INDEX chunk_begin ON chunk (document, substr(keys, 1, 10));
-CREATE TRIGGER url_differs AFTER UPDATE OF record, lost_stamp, chunk ON url
-WHEN old.chunk <> new.chunk OR new.lost_stamp IS NOT NULL OR length(new.record) IS NOT 6
+CREATE TRIGGER url_moved AFTER UPDATE OF chunk ON url WHEN old.chunk <> new.chunk
 BEGIN
-    UPDATE chunk SET is_known = 0 WHERE is_known AND id IN
-        (old.chunk, iif(new.lost_stamp IS NULL AND length(new.record) = 6, 0, new.chunk));
+    UPDATE chunk SET is_known = 0 WHERE id = old.chunk AND is_known;
+END;
+CREATE TRIGGER url_differs AFTER UPDATE OF record, lost_stamp, chunk ON url
+WHEN new.lost_stamp IS NOT NULL OR length(new.record) IS NOT 6
+BEGIN
+    UPDATE chunk SET is_known = 0 WHERE id = new.chunk AND is_known;
 END;
 CREATE TRIGGER url_returned AFTER UPDATE OF lost_stamp ON url
 WHEN old.lost_stamp IS NOT NULL AND new.lost_stamp IS NULL
