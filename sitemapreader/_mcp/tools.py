@@ -364,9 +364,9 @@ class SiteTools:
         sentences that name the place.
         """
         state = None
-        remembered = self._memory.find_rows(site).with_suffix(".db")
-        if remembered.exists():
-            state = State(remembered)
+        rows = self._memory.find_rows(site)
+        if rows.exists():  # a call of `changes` has ended
+            state = State(rows.with_suffix(".db"))
         answers = await answer_urls(
             urls,
             site,
@@ -375,7 +375,7 @@ class SiteTools:
             trusted=False,
             max_visits=_MAX_VISITS,
         )
-        rows = (
+        found = (
             {
                 "url": _show_url(explanation.url),
                 "verdict": str(explanation.verdict),
@@ -388,7 +388,7 @@ class SiteTools:
         answer = ToolAnswer(site=_show_url(site))
         for report in answers.reports:  # one, unless no question is a URL
             answer.describe(report, needs_documents=False)
-        return answer.fill(rows, len(urls), 0)
+        return answer.fill(found, len(urls), 0)
 
     async def changes(
         self,
