@@ -34,7 +34,14 @@ from sitemapreader._types.urls import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+        Set as AbstractSet,
+    )
 
     from sitemapreader._read.stats import ReadStats
     from sitemapreader._types.models import Event, Image, UrlEntry
@@ -70,6 +77,7 @@ def are_low(limits: Limits) -> bool:
 class _ParsedTexts(NamedTuple):
     """Different texts of a field, as written, and what they are."""
 
+    written: AbstractSet[str]
     values: dict[str, Any]
     texts: dict[str, str]
     """The texts without blanks; the same dict, where the values are texts."""
@@ -77,26 +85,24 @@ class _ParsedTexts(NamedTuple):
     """The texts that have no value."""
 
 
-def _parse_texts(parse: Callable[[str], Any], written: Iterable[str]) -> _ParsedTexts:
-    """Parse the different texts of a column."""
+def _parse_texts(
+    parse: Callable[[str], Any], written: AbstractSet[str]
+) -> _ParsedTexts:
     texts = {raw: raw.strip() for raw in written if raw.strip()}
     values = {raw: parse(text) for raw, text in texts.items()}
     unread = {raw for raw, value in values.items() if value is None}
-    return _ParsedTexts(texts if values == texts else values, texts, unread)
+    return _ParsedTexts(written, texts if values == texts else values, texts, unread)
 
 
+_HUNDREDTHS = {f"{number / 100:.2f}" for number in range(101)}
 _COMMON_TEXTS = {
-    parse_changefreq: frozenset({"", *CHANGEFREQS}),
-    parse_priority: frozenset(
-        {"", "0", "1"}
-        | {f"{number / 10:.1f}" for number in range(11)}
-        | {f"{number / 100:.2f}" for number in range(101)}
+    parse_changefreq: _parse_texts(parse_changefreq, {"", *CHANGEFREQS}),
+    parse_priority: _parse_texts(
+        parse_priority,
+        {"", "0", "1", *_HUNDREDTHS, *(text.removesuffix("0") for text in _HUNDREDTHS)},
     ),
 }
-"""Parser -> the texts that nearly all documents have, and none."""
-_PARSED_TEXTS = {
-    parse: _parse_texts(parse, texts) for parse, texts in _COMMON_TEXTS.items()
-}
+"""Parser -> the texts that nearly all documents have, and none, parsed beforehand."""
 
 
 @attrs.define
@@ -302,11 +308,11 @@ class RecordTexts:
         """
         if not any(column):
             return None, None
-        parsed = _PARSED_TEXTS[parse]
+        parsed = _COMMON_TEXTS[parse]
         written = set(column)
-        if not written <= _COMMON_TEXTS[parse]:
+        if not written <= parsed.written:
             parsed = _parse_texts(parse, written)
-        values, texts, unread = parsed
+        _, values, texts, unread = parsed
         if unread:
             marks = map(unread.__contains__, column)
             self.note(code, compress(count(), marks))
