@@ -8,8 +8,12 @@ import json
 import os
 import re
 import runpy
+import signal
+import sqlite3
 import subprocess
 import sys
+import time
+from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -365,3 +369,125 @@ def test_a_program_names_what_it_needs(path: Path) -> None:
     assert f"python {path.name} " in text
     page = (package.ROOT / "docs" / "examples.md").read_text("utf-8")
     assert f"(examples/{path.name})" in page
+
+
+# -- crawlers
+
+
+class Shop:
+    """A site of many pages: what it lists, what it answers, and how slowly."""
+
+    def __init__(self) -> None:
+        self.listed = [f"/p/{number}" for number in range(200)]
+        self.dead: set[str] = set()
+        self.pages: Counter[str] = Counter()
+        self.seconds = 0.02
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """Answer a request of any host."""
+        base = f"http://{request.host}"
+        if request.path == "/sitemap.xml":
+            urls = urlset(*(base + path for path in self.listed))
+            return web.Response(body=urls, content_type="text/xml")
+        is_page = request.path.startswith("/p/")
+        if not is_page or request.path in self.dead:
+            return web.Response(status=404)
+        await asyncio.sleep(self.seconds)
+        self.pages[request.path] += 1
+        text = f"<!doctype html><title>{request.path}</title>"
+        return web.Response(text=text, content_type="text/html")
+
+
+@pytest.fixture
+def shop() -> Iterator[tuple[Shop, list[str]]]:
+    shop = Shop()
+    with serving(shop.answer, ["127.0.0.1", "127.0.0.2"]) as urls:
+        yield shop, urls
+
+
+def read_pages(folder: Path, sql: str) -> list[Any]:
+    """Return the first column of a query of all databases of pages."""
+    rows: list[Any] = []
+    for path in sorted(folder.glob("pages*.db")):
+        with closing(sqlite3.connect(path)) as pages:
+            rows += [value for (value,) in pages.execute(sql)]
+    return rows
+
+
+STORED = "SELECT url FROM page WHERE body NOT NULL AND NOT is_due"
+
+
+def test_the_crawler(shop: tuple[Shop, list[str]], tmp_path: Path) -> None:
+    """Each process has its sites; the pages of all are stored, and each was fetched once."""
+    site, urls = shop
+    (tmp_path / "sites.txt").write_text("\n".join(urls))
+    words = "sites.txt", "crawl", "--workers", "2", "--trusted"
+    printed = run_example("crawler", tmp_path, *words)
+    assert sorted(printed.splitlines()) == [
+        f"{url}: complete (200 URLs, 0 gone)" for url in sorted(urls)
+    ]
+    stored = read_pages(tmp_path / "crawl", STORED)
+    assert sorted(stored) == sorted(url + path for url in urls for path in site.listed)
+    assert {*site.pages.values()} == {2}
+    run_example("crawler", tmp_path, *words)
+    assert {*site.pages.values()} == {2}
+
+
+def test_a_crawler_that_is_killed(shop: tuple[Shop, list[str]], tmp_path: Path) -> None:
+    """What is left of the pages is fetched by the next run, whatever the walk had delivered."""
+    site, urls = shop
+    (tmp_path / "sites.txt").write_text(urls[0])
+    words = "sites.txt", "crawl", "--workers", "1", "--trusted"
+    command = [sys.executable, str(FOLDER / "crawler.py"), *words]
+    with subprocess.Popen(command, cwd=tmp_path, start_new_session=True) as process:
+        while len(site.pages) < 40:
+            assert process.poll() is None
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGKILL)
+    fetched = site.pages.total()
+    assert fetched < 200
+    run_example("crawler", tmp_path, *words)
+    stored = read_pages(tmp_path / "crawl", STORED)
+    assert sorted(stored) == sorted(urls[0] + path for path in site.listed)
+    assert site.pages.total() < 200 + 20
+
+
+def test_a_crawler_forgets_what_is_gone(
+    shop: tuple[Shop, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that is gone is deleted; one that is only unlisted is kept, and not fetched again."""
+    clock = SetClock(monkeypatch)
+    site, (url, _) = shop
+    site.listed = site.listed[:20]
+    crawl = runpy.run_path(str(FOLDER / "crawler.py"))["crawl"]
+    asyncio.run(crawl([url], tmp_path, "0-of-1", trusted=True))
+    *site.listed, unlisted, gone = site.listed
+    site.dead.add(gone)
+    for _ in range(3):
+        clock.now += DAY
+        asyncio.run(crawl([url], tmp_path, "0-of-1", trusted=True))
+    stored = read_pages(tmp_path, STORED)
+    assert sorted(stored) == sorted(url + path for path in [*site.listed, unlisted])
+    assert read_pages(tmp_path, "SELECT url FROM page WHERE is_due") == []
+
+
+def test_the_crawler_for_scrapy(shop: tuple[Shop, list[str]], tmp_path: Path) -> None:
+    """A run that is killed leaves its pages to the next one; a third run has nothing to do."""
+    pytest.importorskip("scrapy", reason="no scrapy: pip install -e '.[dev]'")
+    site, urls = shop
+    words = ",".join(urls), "crawl", "trusted"
+    command = [sys.executable, str(FOLDER / "scrapy_crawler.py"), *words]
+    with subprocess.Popen(command, cwd=tmp_path) as process:
+        while len(site.pages) < 40:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.kill()
+    assert site.pages.total() < 400
+    titles = "SELECT title FROM page WHERE NOT is_due ORDER BY title"
+    for _ in range(2):
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert "Traceback" not in done.stderr
+        assert read_pages(tmp_path / "crawl", titles) == sorted(2 * site.listed)
+    assert site.pages.total() < 400 + 40
