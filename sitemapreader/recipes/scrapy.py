@@ -79,6 +79,14 @@ _FAILURES = {
     "UnsupportedURLSchemeError": IssueCode.INVALID_URL,
 }
 """Scrapy's exception, or its message -> Issue code. Middlewares count and log their own."""
+_SETTINGS = {
+    "pass `FetchOptions(respect_robots=False)`": "set ROBOTSTXT_OBEY to False",
+    "pass its URL with `sitemaps=`": "add its URL to `sitemap_urls`",
+    "pass the URL of the next page with `sitemaps=`": "add the URL of the next page to "
+    "`sitemap_urls`",
+    "use `FetchOptions.map_hosts`": "use a downloader middleware",
+}
+"""The advice of an Issue -> the advice for a spider."""
 _REACTOR_SECONDS = 0.02
 """Longest time that reading entries may block the reactor."""
 _PAUSE_SECONDS = 0.001
@@ -298,7 +306,10 @@ class SitemapReaderSpider(Spider):
         subject = str(issue.code)
         if issue.url:
             subject += f" <{issue.url}>"
-        self.logger.log(_LEVELS[issue.severity], "%s: %s", subject, issue)
+        said = str(issue)
+        for advice, setting in _SETTINGS.items():
+            said = said.replace(advice, setting)
+        self.logger.log(_LEVELS[issue.severity], "%s: %s", subject, said)
 
     def _count(self, counts: Mapping[IssueCode, int]) -> None:
         for code, number in counts.items():

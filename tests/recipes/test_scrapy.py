@@ -283,6 +283,15 @@ def test_callbacks_get_entries_with_dates(crawled: dict[str, Crawled]) -> None:
     assert stored.stats["scheduler/dequeued/disk"] == 7
 
 
+def test_advice_names_the_settings_of_scrapy(crawled: dict[str, Crawled]) -> None:
+    """What the library would do by an option, a spider does by a setting or an attribute."""
+    log = crawled["obedient"].log
+    (said,) = (each for each in log.splitlines() if "robots-disallowed: " in each)
+    assert "set ROBOTSTXT_OBEY to False" in said
+    advice = re.compile("`(FetchOptions|sitemaps=|Follow)")
+    assert not any(advice.search(found.log) for found in crawled.values())
+
+
 def test_issues_are_in_the_log(crawled: dict[str, Crawled]) -> None:
     """Each Issue is a line of the spider's own log: its level, code, place, and what to do."""
     lines = {line.partition("[ours] ")[2] for line in crawled["ours"].log.splitlines()}
