@@ -73,6 +73,8 @@ MAX_START_PAGE_BYTES = 262_144
 """Size of the part of a start page that is searched for links; they are in its head."""
 _NUMBERED = re.compile(r"(.*/sitemap/)0(\.xml)")
 """The first of several sitemaps that no index lists (Next.js, `generateSitemaps`)."""
+_FORBIDDING = REFUSALS | {IssueCode.ROBOTS_UNREACHABLE}
+"""Reasons for which a start page is not requested."""
 _FORBIDDEN = 403
 _REFUSALS = 2
 """Number of refusals that end the probing of a folder without another response."""
@@ -327,6 +329,11 @@ class SiteSearch:
         # who names a host has not named its start page, as who names a URL has
         if self.search.is_page or not self.search.names_host:
             return
+        failed, _ = self.rules.robots.find_failure(url)
+        is_unavailable = failed is not None and (failed.http_status or 0) >= 500
+        if is_unavailable and self.search.respect_robots:
+            # RFC 9309, section 2.3.1.4: assume that everything is disallowed
+            raise FetchError(IssueCode.ROBOTS_UNREACHABLE, url)
         if code := await self.rules.robots.find_refusal(url):
             raise FetchError(code, url)
 
@@ -336,12 +343,12 @@ class SiteSearch:
         """Report a start page that could not be read."""
         document.add_error(error)
         # The end reports a page that was not requested, with the guesses.
-        is_forbidden = error.code in REFUSALS and error.url == document.url
+        is_forbidden = error.code in _FORBIDDING and error.url == document.url
         # else the site has a sitemap
         is_missed = not (is_forbidden or (self._empty and error.is_absent))
         if is_missed:
             await self.context.report_issue(issue_from_error(error, document), document)
-        is_failed = is_missed and error.code not in REFUSALS
+        is_failed = is_missed and error.code not in _FORBIDDING
         status = Status.FAILED if is_failed else Status.SKIPPED
         self.context.report.end_document(document, status, str(error.code))
         return judge_failures([document])

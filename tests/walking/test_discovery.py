@@ -300,8 +300,24 @@ async def test_classes_of_answers(answer: Any, probed: bool, codes: list[str]) -
     """RFC 9309: no file means no rules; a file that cannot be reached forbids all probing."""
     found, requested = await search({ROBOTS: answer, PROBES[0]: LIST, SITE: b""})
     assert (PROBES[0] in requested) is probed
-    why = answer.code if requested == [ROBOTS] else "no-sitemap"
+    http_status = getattr(answer, "http_status", 0)
+    is_silent = http_status in (None, 407)
+    why = answer.code if is_silent else "no-sitemap"
+    assert not (http_status in (500, 503) and SITE in requested)
     assert [*found.counts] == (codes if probed else [*codes, why])
+
+
+async def test_a_page_that_the_caller_names_is_read_without_rules() -> None:
+    """If robots.txt fails, a start page is not read; a URL with a path is the caller's word."""
+    shop = f"{SITE}shop/"
+    pages: Pages = {ROBOTS: status(503), SITE: PAGE, shop: PAGE, HINTED: LIST}
+    for site, urls, how in (
+        (SITE, 0, {}),
+        (SITE, 1, {"options": FetchOptions(respect_robots=False)}),
+        (shop, 1, {}),
+    ):
+        walked = await walk_all(pages, site, **how)
+        assert len(walked.locs) == urls
 
 
 OUT_OF_REACH = [IssueCode.DNS, IssueCode.CONNECT, IssueCode.BLOCKED_ADDRESS]
@@ -328,7 +344,9 @@ async def test_a_host_that_is_silent_is_left_alone(code: IssueCode) -> None:
     TABLE,
     [
         case(
-            "a server's fault is an answer", {ROBOTS: status(503)}, asked=[ROBOTS, SITE]
+            "a server's fault forbids all, also the start page",
+            {ROBOTS: status(503)},
+            asked=[ROBOTS],
         ),
         *(
             case(
