@@ -327,7 +327,7 @@ class SiteSearch:
     async def _check_page(self, url: str) -> None:
         """Raise FetchError if robots.txt forbids the start page, and nobody has named it."""
         # who names a host has not named its start page, as who names a URL has
-        if self.search.is_page or not self.search.names_host:
+        if not self.search.names_host:
             return
         failed, _ = self.rules.robots.find_failure(url)
         is_unavailable = failed is not None and (failed.http_status or 0) >= 500

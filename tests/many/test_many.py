@@ -664,6 +664,16 @@ async def test_a_site_that_forbids_is_not_one_without_a_sitemap(
     assert asked == ("Disallow: /\n" not in f"{rules}\n" or "other" in rules)
 
 
+async def test_a_task_of_a_host_names_no_page() -> None:
+    """A task that says that its URL is a site says nothing about the start page."""
+    web = {f"{ALONE}/robots.txt": b"User-agent: *\nDisallow: /", f"{ALONE}/": b""}
+    fetcher = MemoryFetcher(web)
+    async with walk_many([SiteTask(ALONE, kind="site")], fetcher=fetcher) as run:
+        assert [batch async for batch in run.batches()] == []
+    assert fetcher.requested == [f"{ALONE}/robots.txt"]
+    assert run.outcomes[0].reason == "robots-disallowed"
+
+
 async def test_a_url_that_the_caller_names_is_requested() -> None:
     """Who names a host has named no page; who names a URL has."""
     page = f"{ALONE}/shop/"
