@@ -79,7 +79,7 @@ _FAILURES = {
     "UnsupportedURLSchemeError": IssueCode.INVALID_URL,
 }
 """Scrapy's exception, or its message -> Issue code. Middlewares count and log their own."""
-_SETTINGS = {
+_ADVICE_OF_SPIDERS = {
     "pass `FetchOptions(respect_robots=False)`": "set ROBOTSTXT_OBEY to False",
     "pass its URL with `sitemaps=`": "add its URL to `sitemap_urls`",
     "pass the URL of the next page with `sitemaps=`": "add the URL of the next page to "
@@ -307,7 +307,7 @@ class SitemapReaderSpider(Spider):
         if issue.url:
             subject += f" <{issue.url}>"
         said = str(issue)
-        for advice, setting in _SETTINGS.items():
+        for advice, setting in _ADVICE_OF_SPIDERS.items():
             said = said.replace(advice, setting)
         self.logger.log(_LEVELS[issue.severity], "%s: %s", subject, said)
 
