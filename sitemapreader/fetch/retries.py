@@ -72,7 +72,7 @@ def check_wait(
     """Raise FetchError if the host requested a wait that is too long, or the breaker does."""
     _, delay = host.rate
     # the time of a walk may end while it keeps the delay between two requests
-    if wait > max(delay, count_seconds_left(request_options)):
+    if wait > delay and wait > count_seconds_left(request_options):
         raise FetchError(
             IssueCode.RETRY_LATER,
             url,
