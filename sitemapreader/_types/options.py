@@ -403,7 +403,7 @@ class FetchOptions:
     concurrency: int = _limit(8)
     """Documents fetched at the same time."""
     per_host: int = _limit(2)
-    """Requests to one host at the same time."""
+    """Requests to one host at the same time. A port besides 80 and 443 counts as another host."""
     per_address: int = _limit(8)
     """Requests to one address at the same time, however many names lead there."""
     delay_seconds: float = attrs.field(default=0.0, validator=_delay)

@@ -425,6 +425,7 @@ class SiteOutcome:
             reach its end.
         gone: how many missing URLs were found to be gone; `None` if no page was requested.
         documents: how many sitemaps were read, or are unchanged.
+        dropped: how many records of them were left out, each with an Issue.
         requests: how many requests were made for documents, redirects not counted; those for pages
             that may be gone are not among them.
         bytes: bytes that came over the wire.
@@ -447,6 +448,7 @@ class SiteOutcome:
     unlisted: int | None = None
     gone: int | None = None
     documents: int = 0
+    dropped: int = 0
     requests: int = 0
     bytes: int = 0
     seconds: float = 0.0

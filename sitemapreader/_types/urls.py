@@ -395,6 +395,17 @@ def origin_of(url: str) -> str:
     return str(parsed.origin())
 
 
+def server_of(url: str) -> str:
+    """Return host and port of a URL, without a port of the web (80, 443); or ""."""
+    return name_server(origin_of(url))
+
+
+def name_server(origin: str) -> str:
+    """Return host and port of an origin, without a port of the web."""
+    host = origin.partition("://")[2]
+    return host.removesuffix(":80").removesuffix(":443")
+
+
 def _cut_origin(url: str) -> str:
     """Return the origin of a URL that is its own key; "" if it needs a parser."""
     if len(url) <= MAX_URL_CHARS and _is_normal(url):

@@ -482,6 +482,7 @@ class SiteTally:
             unlisted=report.unlisted,
             gone=report.gone,
             documents=sum(report.statuses[each] for each in FINISHED_STATUSES) - others,
+            dropped=sum(document.dropped for document in documents),
             requests=sum(document.tries for document in documents),
             bytes=report.bytes_raw,
             seconds=time.monotonic() - self._began

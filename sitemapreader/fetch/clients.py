@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader._types.errors import FetchError
-from sitemapreader._types.urls import host_of
+from sitemapreader._types.urls import server_of
 from sitemapreader.fetch.client import (
     Client,
     MakesClients,
@@ -87,7 +87,7 @@ class PoliteClient(Client):
 
     def find_wait(self, url: str) -> float:
         """Return the seconds for which the host of a URL wants no request."""
-        wait = self._hosts[host_of(url)].find_wait()
+        wait = self._hosts[server_of(url)].find_wait()
         return wait if wait < math.inf else 0.0
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
@@ -106,7 +106,7 @@ class PoliteClient(Client):
 
     async def _request(self, url: str, request_options: RequestOptions) -> HeldResponse:
         """Wait for a turn at the host, and make one request."""
-        host = self._hosts[host_of(url)]
+        host = self._hosts[server_of(url)]
         slot = Slot(self)
         async with AsyncExitStack() as resources:
             resources.callback(slot.release)

@@ -34,7 +34,7 @@ from sitemapreader._types.options import (
     LONGEST_HELD_WAIT_SECONDS,
     ROBOTS_MAX_CRAWL_DELAY_SECONDS,
 )
-from sitemapreader._types.urls import host_of, is_robots_url, origin_of
+from sitemapreader._types.urls import host_of, is_robots_url, origin_of, server_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -322,8 +322,8 @@ class HostThrottle(dict[str, Host]):
 
     def set_delay(self, url: str, seconds: float) -> None:
         """Keep `seconds` between two requests to the host of a URL, up to a minute."""
-        if host := host_of(url):
-            self[host].keep_delay(min(seconds, ROBOTS_MAX_CRAWL_DELAY_SECONDS))
+        if server := server_of(url):
+            self[server].keep_delay(min(seconds, ROBOTS_MAX_CRAWL_DELAY_SECONDS))
 
     def list_busy(self) -> list[str]:
         """Return the names of the hosts with a request that is under way or waits, sorted."""

@@ -27,7 +27,7 @@ from sitemapreader._types.options import (
     FetchOptions,
     Limits,
 )
-from sitemapreader._types.urls import host_of
+from sitemapreader._types.urls import host_of, server_of
 from sitemapreader.fetch.client import Client, MakesClients, Trust
 from sitemapreader.fetch.hosts import (
     HostThrottle,
@@ -191,7 +191,7 @@ class HttpFetcher(MakesClients):
         not a URL.
         """
         target = HostMap(self.options.map_hosts).find(url) or url
-        name = host_of(target)
+        name = server_of(target)
         if not name:
             raise ValueError(f"{show_url(url)!r} is not an http(s) URL")
         host = self.hosts.get(name)
@@ -238,7 +238,7 @@ class HttpFetcher(MakesClients):
         """
         self.session.check()
         slot = Slot()
-        host = self.hosts[parse_request_url(url).host]
+        host = self.hosts[parse_request_url(url).server]
         try:
             await host.acquire(slot)
             yield
@@ -382,7 +382,7 @@ class Exchange:
         """Wait for a slot; raise FetchError if the breaker does."""
         self._fetcher.session.check()
         self._trust.check(chain.requested)
-        host = self._fetcher.hosts[chain.requested.host]
+        host = self._fetcher.hosts[chain.requested.server]
         join = partial(self._join_address, slot, chain.requested)
         check = partial(check_wait, host, self._url, self._request_options)
         await host.acquire(slot, join, check)
@@ -443,7 +443,7 @@ class Exchange:
         self, checked: CheckedResponse, chain: RedirectChain
     ) -> str | None:
         """Return the Location of a redirect, `None` for a document; raise for other statuses."""
-        host = self._fetcher.hosts[chain.requested.host]
+        host = self._fetcher.hosts[chain.requested.server]
         options = self._fetcher.options
         status = checked.status
         headers = checked.joined_headers

@@ -22,6 +22,7 @@ from sitemapreader._types.options import (
 from sitemapreader._types.urls import (
     find_url,
     has_web_scheme,
+    name_server,
     parse_url,
     split_target,
     trim,
@@ -74,6 +75,11 @@ class RequestUrl:
 
     def __str__(self) -> str:
         return self.text
+
+    @property
+    def server(self) -> str:
+        """Its host, with a port that is not one of the web's: a server of its own."""
+        return name_server(self.origin)
 
     @property
     def port(self) -> int:

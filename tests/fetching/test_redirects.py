@@ -332,7 +332,7 @@ async def test_a_stranger_is_asked_before_a_site_sends_us_there(
     }
     async with HttpFetcher(allow(other)) as fetcher:
         read = await read_site(ours.base, fetcher=fetcher)
-        assert fetcher.hosts["localhost"].delay == 0.01
+        assert fetcher.hosts[there.removeprefix("http://")].delay == 0.01
     assert read.locs == [f"{there}/map"]
     assert read.document("/b.xml").reason == "robots-disallowed"
     assert other.requested == ["/robots.txt", "/map.xml"]

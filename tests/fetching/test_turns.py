@@ -142,7 +142,8 @@ def test_what_a_crawl_delay_may_be(asked: float, kept: float) -> None:
     """At most a minute, at least the option; nonsense counts as the option."""
     fetcher = HttpFetcher(FetchOptions(delay_seconds=0.5))
     fetcher.set_crawl_delay("https://Site.example:8443/robots.txt", asked)
-    assert fetcher.hosts["site.example"].rate == (2, kept)
+    assert fetcher.hosts["site.example:8443"].rate == (2, kept)
+    assert fetcher.hosts["site.example"].rate == (2, 0.5)
 
 
 def test_429_halves_the_rate_and_good_answers_restore_it(

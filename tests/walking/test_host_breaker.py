@@ -267,6 +267,19 @@ async def test_the_clock_of_a_walk_ends_the_wait_for_a_host() -> None:
     assert not read.report.complete
 
 
+async def test_a_wait_is_that_of_one_server() -> None:
+    """Another port of the same host is another server, which did not request it."""
+    async with serve_site() as waiting, serve_site() as ready, HttpFetcher() as fetcher:
+        waiting.default = Answer(status=503, headers={"Retry-After": "500"})
+        ready.pages["/sitemap.xml"] = answer_urls("/1")
+        limits = Limits(walk_seconds=400)
+        for site, status_of_site in ((waiting, "failed"), (ready, "complete")):
+            read = await read_site(site.base, fetcher=fetcher, limits=limits)
+            assert read.report.outcome.status == status_of_site
+        assert fetcher.seconds_until_free(ready.base) == 0
+        assert fetcher.seconds_until_free(f"{waiting.base}/any") > 400
+
+
 async def test_a_host_that_another_walk_was_told_to_leave_alone() -> None:
     """A later walk with less time gives it up without a request; one with more time waits."""
     async with serve_site() as site, HttpFetcher() as fetcher:

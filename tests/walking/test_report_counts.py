@@ -116,3 +116,4 @@ async def test_all_dropped_records_come_and_few_are_kept() -> None:
     assert [issue.value for issue in issues if issue.dropped] == locs[30:]
     assert len(document.issues) == len(walked.report.issues) == 10
     assert walked.report.counts.total() == document.counts.total() == 25
+    assert walked.report.outcome.dropped == 25

@@ -450,6 +450,7 @@ async def test_every_field_of_an_outcome() -> None:
     )
     assert outcome == {
         "site": SITE, "status": "partial", "reason": "html-not-sitemap", "http_status": 200,
-        "entries": 1, "documents": 2, "requests": 4, "address": "", **dict.fromkeys(nothing),
+        "entries": 1, "documents": 2, "requests": 4, "dropped": 0, "address": "",
+        **dict.fromkeys(nothing),
         "bytes": sum(each["bytes_raw"] for each in found.values()),
     }  # fmt: skip
