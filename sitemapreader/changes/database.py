@@ -57,7 +57,7 @@ _DAMAGE = frozenset(
 """SQLite's errors of a damaged file; all others are of the disk and the system."""
 
 
-_BULK = re.compile(r"CREATE TABLE (url|chunk|log) ")
+_BULK = re.compile(r"CREATE TABLE (url|stretch|log) ")
 _ADDED = {
     (
         "control",

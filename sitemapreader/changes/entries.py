@@ -11,7 +11,6 @@ import attrs
 
 from sitemapreader._types.models import Change, UrlEntry
 from sitemapreader._types.rows import get_column, select_rows
-from sitemapreader.changes.chunks import DocumentChunks, save_seen
 from sitemapreader.changes.rows import (
     as_moment,
     find_own_records,
@@ -24,16 +23,17 @@ from sitemapreader.changes.rows import (
     pack,
     save_batch,
 )
+from sitemapreader.changes.stretches import DocumentStretches, save_seen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sitemapreader._types.rows import Rows
-    from sitemapreader.changes.chunks import ChunkPart
     from sitemapreader.changes.database import Connection
     from sitemapreader.changes.reading import DocumentReading
     from sitemapreader.changes.rows import DocumentRow
     from sitemapreader.changes.state_writer import StateWriter
+    from sitemapreader.changes.stretches import StretchPart
 
 _COMPARED_URLS = 2_000
 """Number of URLs of a document whose second record is not another change; they take 0.2 MB,
@@ -103,7 +103,7 @@ class _Compared:
         deleted: the places of those whose record says that their URL was deleted.
         places: the indexes of the entries to deliver, if they pass the filters.
         offered: these entries.
-        parts: all of them, by chunks.
+        parts: all of them, by stretches.
     """
 
     locs: Sequence[str] = ()
@@ -112,7 +112,7 @@ class _Compared:
     deleted: Sequence[int] = ()
     places: Sequence[int] = ()
     offered: Sequence[UrlEntry] = ()
-    parts: Sequence[ChunkPart] = ()
+    parts: Sequence[StretchPart] = ()
 
     def find_place(self, entry: UrlEntry) -> int:
         """Return the place of an entry that is offered."""
@@ -163,7 +163,7 @@ class ChangedEntries:
         self._reading = reading
         self._compared = _Compared()
         self._offered: set[bytes] = set()
-        self._chunks = DocumentChunks(row)
+        self._stretches = DocumentStretches(row)
 
     async def select(self, rows: Rows) -> Rows:
         """Return the entries that are new or have another record; set their `change`."""
@@ -185,10 +185,10 @@ class ChangedEntries:
         # says was deleted is told at the end of the walk.
         said = get_column(rows, "change")
         deleted = [n for n, change in enumerate(said) if change is Change.UNLISTED]
-        if deleted or self._writer.run.is_new:  # no chunk has them
-            parts = self._chunks.split(None, keys, records)
+        if deleted or self._writer.run.is_new:  # no stretch has them
+            parts = self._stretches.split(None, keys, records)
         else:
-            split = partial(self._chunks.split, keys=keys, records=records)
+            split = partial(self._stretches.split, keys=keys, records=records)
             parts = await self._writer.file.query(split)
         changes = await self._compare(keys, records, parts)
         marks = [change is not None for change in changes]
@@ -206,7 +206,7 @@ class ChangedEntries:
         self,
         keys: Sequence[bytes],
         records: Sequence[bytes],
-        parts: Sequence[ChunkPart],
+        parts: Sequence[StretchPart],
     ) -> list[Change | None]:
         """Return the change of each record; several records of a URL are one."""
         changes: list[Change | None] = [Change.NEW] * len(keys)
@@ -227,7 +227,7 @@ class ChangedEntries:
         db: Connection,
         keys: Sequence[bytes],
         records: Sequence[bytes],
-        parts: Sequence[ChunkPart],
+        parts: Sequence[StretchPart],
     ) -> list[Change | None]:
         """Return the change of each record since the earlier readings of all documents."""
         row = self._row
@@ -235,7 +235,7 @@ class ChangedEntries:
         unknown = [
             place
             for part in parts
-            if not part.chunk
+            if not part.stretch
             for place in range(part.start, part.stop)
         ]
         own: Mapping[bytes, bytes | None] = {}
@@ -272,16 +272,16 @@ class ChangedEntries:
         for part in compared.parts:
             if part.start < number:
                 here = slice(part.start, min(part.stop, number))
-                self._chunks.add(part.cut(number), compared.locs[here], marks[here])
+                self._stretches.add(part.cut(number), compared.locs[here], marks[here])
         await self._save()
 
     async def end(self) -> None:
         """Save the last entries, when the document has ended."""
-        self._chunks.end()
+        self._stretches.end()
         await self._save()
 
     async def _save(self) -> None:
-        seen, logged = self._chunks.take_seen()
+        seen, logged = self._stretches.take_seen()
         if seen or logged:
             stamp = self._reading.stamp
             await self._writer.commit_on_ack(

@@ -53,7 +53,7 @@ The steps at the end of a walk (`reconcile`), each a function here or a file of 
 1. `_collect_named`: the documents that are named, by this walk or before it
 2. mark_named.sql: documents that are named again, and their URLs
 3. merge.sql: what documents listed comes from `log` into `url`; what a reading lacks is missing:
-   it has seen neither the URL nor the chunk in which the URL was listed
+   it has seen neither the URL nor the stretch in which the URL was listed
 4. `_find_unnamed`: the documents that nothing names any more
 5. mark_unnamed.sql: their URLs are missing
 6. `_count_failed_runs`: the patience with the documents that this walk does not know

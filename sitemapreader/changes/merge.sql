@@ -1,15 +1,15 @@
 -- A list that has become a window.
 UPDATE url SET kind = 1
 WHERE site = :site AND lost_stamp IS NULL AND (key, document) IN
-    (SELECT substr(keys, 10 * place.number + 1, 10), chunk.document
-    FROM document CROSS JOIN chunk ON chunk.document = document.id
+    (SELECT substr(keys, 10 * place.number + 1, 10), stretch.document
+    FROM document CROSS JOIN stretch ON stretch.document = document.id
     CROSS JOIN place ON place.number < length(keys) / 10
     WHERE document.site = :site AND is_window AND is_known);
 
-UPDATE chunk SET is_known = 0
+UPDATE stretch SET is_known = 0
 WHERE is_known AND document IN (SELECT id FROM document WHERE site = :site AND is_window);
 
-INSERT INTO chunk
+INSERT INTO stretch
 SELECT log.id, document, stamp,
     NOT document.is_window AND replace(CAST(marks AS TEXT), 's', '') = '', keys, records
 FROM log JOIN document ON document.id = log.document
@@ -34,9 +34,9 @@ WHERE log.site = :site
 ORDER BY hash, 1000 * log.id + each.key
 -- A deletion holds until another record comes: a change list has what was created before as well.
 -- A loss holds if it is younger than what was read, which a cache had kept.
-ON CONFLICT DO UPDATE SET chunk = excluded.chunk,
+ON CONFLICT DO UPDATE SET stretch = excluded.stretch,
     seen_stamp = max(excluded.seen_stamp, url.seen_stamp,
-        ifnull((SELECT seen_stamp FROM chunk WHERE id = url.chunk), 0)),
+        ifnull((SELECT seen_stamp FROM stretch WHERE id = url.stretch), 0)),
     (lost_stamp, kind) = (SELECT iif(is_held, url.lost_stamp, excluded.lost_stamp),
         iif(is_held, url.kind, excluded.kind) FROM (SELECT iif(url.kind = 2, excluded.kind = 2
             OR (length(excluded.record) > 0 AND instr(url.record, excluded.record)),
@@ -44,7 +44,7 @@ ON CONFLICT DO UPDATE SET chunk = excluded.chunk,
     record = CASE
         WHEN ifnull(length(excluded.record), 0) = 0 THEN coalesce(url.record, excluded.record)
         WHEN CAST(excluded.record || x'00' AS BLOB) = url.record THEN url.record
-        WHEN max(url.seen_stamp, ifnull((SELECT seen_stamp FROM chunk WHERE id = url.chunk), 0))
+        WHEN max(url.seen_stamp, ifnull((SELECT seen_stamp FROM stretch WHERE id = url.stretch), 0))
             < excluded.seen_stamp OR ifnull(length(url.record), 0) = 0
             THEN excluded.record
         WHEN instr(url.record, excluded.record) OR length(url.record) >= 384 THEN url.record
@@ -58,17 +58,17 @@ WHERE site = (SELECT site FROM page WHERE site = :site) AND key IN
 
 DELETE FROM log WHERE site = :site;
 
--- What a reading did not see is lost: it lies in chunks that were not seen.
+-- What a reading did not see is lost: it lies in stretches that were not seen.
 DELETE FROM unseen;
 
 INSERT INTO unseen
-SELECT url.key, url.document, url.chunk
-FROM document CROSS JOIN chunk ON chunk.document = document.id
+SELECT url.key, url.document, url.stretch
+FROM document CROSS JOIN stretch ON stretch.document = document.id
 CROSS JOIN place ON place.number < length(keys) / 10
 CROSS JOIN url ON url.site = :site AND url.key = substr(keys, 10 * place.number + 1, 10)
-    AND url.document = chunk.document
-WHERE document.site = :site AND to_merge > chunk.seen_stamp
-    AND url.chunk = chunk.id AND url.lost_stamp IS NULL;
+    AND url.document = stretch.document
+WHERE document.site = :site AND to_merge > stretch.seen_stamp
+    AND url.stretch = stretch.id AND url.lost_stamp IS NULL;
 
 UPDATE url SET
     kind = (SELECT its.is_window FROM document AS its WHERE its.id = url.document),
@@ -76,9 +76,9 @@ UPDATE url SET
 WHERE site = :site AND (key, document) IN (SELECT key, document FROM unseen)
     AND seen_stamp < (SELECT its.to_merge FROM document AS its WHERE its.id = url.document);
 
-DELETE FROM chunk WHERE document IN (SELECT id FROM document WHERE site = :site AND to_merge > 0)
-    AND seen_stamp < (SELECT its.to_merge FROM document AS its WHERE its.id = chunk.document)
-    AND id NOT IN (SELECT unseen.chunk FROM unseen CROSS JOIN url ON url.site = :site
+DELETE FROM stretch WHERE document IN (SELECT id FROM document WHERE site = :site AND to_merge > 0)
+    AND seen_stamp < (SELECT its.to_merge FROM document AS its WHERE its.id = stretch.document)
+    AND id NOT IN (SELECT unseen.stretch FROM unseen CROSS JOIN url ON url.site = :site
         AND url.key = unseen.key AND url.document = unseen.document WHERE lost_stamp IS NULL);
 
 -- What was never delivered cannot become unlisted.

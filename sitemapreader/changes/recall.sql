@@ -9,7 +9,7 @@ UPDATE document SET seen_stamp = min(seen_stamp, :stamp - 2), read_stamp = min(r
     confirmed_stamp = min(confirmed_stamp, :stamp - 2), missing_stamp = min(missing_stamp, :stamp - 1)
 WHERE site = :site;
 
-UPDATE chunk SET seen_stamp = min(seen_stamp, :stamp - 2)
+UPDATE stretch SET seen_stamp = min(seen_stamp, :stamp - 2)
 WHERE document IN (SELECT id FROM document WHERE site = :site);
 
 UPDATE url SET seen_stamp = min(seen_stamp, :stamp - 2), lost_stamp = min(lost_stamp, :stamp - 1)

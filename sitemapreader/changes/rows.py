@@ -386,24 +386,24 @@ def log_entries(
     db.executemany(sql, [(row.site, number, stamp, *each) for each in columns])
 
 
-def find_chunk(
+def find_stretch(
     db: Connection,
     row: DocumentRow,
     key: bytes,
 ) -> tuple[int, bytes, bytes] | None:
-    """Return the chunk of a document that begins with a URL: its number, keys and records."""
+    """Return the stretch of a document that begins with a URL: its number, keys and records."""
     sql = (
-        "SELECT id, keys, records FROM chunk"
+        "SELECT id, keys, records FROM stretch"
         " WHERE document = ? AND substr(keys, 1, 10) = ? AND is_known"
     )
     found: tuple[int, bytes, bytes] | None = db.execute(sql, (row.id, key)).fetchone()
     return found
 
 
-def mark_seen(db: Connection, chunks: Iterable[int], stamp: int) -> None:
-    """Save that a reading has seen all entries of some chunks."""
-    sql = "UPDATE chunk SET seen_stamp = max(seen_stamp, ?) WHERE id = ?"
-    db.executemany(sql, [(stamp, number) for number in chunks])
+def mark_seen(db: Connection, stretches: Iterable[int], stamp: int) -> None:
+    """Save that a reading has seen all entries of some stretches."""
+    sql = "UPDATE stretch SET seen_stamp = max(seen_stamp, ?) WHERE id = ?"
+    db.executemany(sql, [(stamp, number) for number in stretches])
 
 
 def save_batch(

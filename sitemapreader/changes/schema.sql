@@ -77,12 +77,12 @@ CREATE TABLE url (
                                 -- NULL: none ever; '': another; with x'00' at the end, `unique`
                                 -- has withheld it because of another spelling
     loc TEXT NOT NULL,
-    seen_stamp INTEGER NOT NULL,  -- the last reading that had it, if that of its chunk is not later
+    seen_stamp INTEGER NOT NULL,  -- the last reading that had it, if that of its stretch is not later
     kind INTEGER NOT NULL,      -- 0: a list has it; 1: a window has it (left when lost_stamp is
                                 -- set); 2: its record says that it was deleted; 3: it is unlisted,
                                 -- and kept until that is told; 4: it was told
     lost_stamp INTEGER,           -- the first reading without it since; NULL while it is listed
-    chunk INTEGER NOT NULL,
+    stretch INTEGER NOT NULL,
     PRIMARY KEY (site, key, document)
 ) WITHOUT ROWID;
 CREATE INDEX url_lost ON url (site, kind, lost_stamp) WHERE lost_stamp IS NOT NULL;
@@ -90,7 +90,7 @@ CREATE INDEX url_unsent ON url (site) WHERE lost_stamp IS NOT NULL AND record IS
 
 -- entries of a document that follow one another. Where a reading has them again, one by one, each is
 -- as `url` has it, and no row of that is read or written
-CREATE TABLE chunk (
+CREATE TABLE stretch (
     id INTEGER PRIMARY KEY,     -- of the row of `log` that it was
     document INTEGER NOT NULL,
     seen_stamp INTEGER NOT NULL,  -- the last reading that had it
@@ -98,28 +98,28 @@ CREATE TABLE chunk (
     keys BLOB NOT NULL,         -- as in `log`
     records BLOB NOT NULL
 );
-CREATE INDEX chunk_begin ON chunk (document, substr(keys, 1, 10));
-CREATE TRIGGER url_moved AFTER UPDATE OF chunk ON url WHEN old.chunk <> new.chunk
+CREATE INDEX stretch_begin ON stretch (document, substr(keys, 1, 10));
+CREATE TRIGGER url_moved AFTER UPDATE OF stretch ON url WHEN old.stretch <> new.stretch
 BEGIN
-    UPDATE chunk SET is_known = 0 WHERE id = old.chunk AND is_known;
+    UPDATE stretch SET is_known = 0 WHERE id = old.stretch AND is_known;
 END;
-CREATE TRIGGER url_differs AFTER UPDATE OF record, lost_stamp, chunk ON url
+CREATE TRIGGER url_differs AFTER UPDATE OF record, lost_stamp, stretch ON url
 WHEN new.lost_stamp IS NOT NULL OR length(new.record) IS NOT 6
 BEGIN
-    UPDATE chunk SET is_known = 0 WHERE id = new.chunk AND is_known;
+    UPDATE stretch SET is_known = 0 WHERE id = new.stretch AND is_known;
 END;
 CREATE TRIGGER url_returned AFTER UPDATE OF lost_stamp ON url
 WHEN old.lost_stamp IS NOT NULL AND new.lost_stamp IS NULL
 BEGIN
     UPDATE page SET is_listed = 1 WHERE site = new.site AND key = new.key;
-    -- its chunk may be forgotten since, and what is in no chunk could not be lost again
-    INSERT INTO chunk VALUES (new.chunk, new.document, 0, 0, new.key, x'')
+    -- its stretch may be forgotten since, and what is in no stretch could not be lost again
+    INSERT INTO stretch VALUES (new.stretch, new.document, 0, 0, new.key, x'')
     ON CONFLICT DO UPDATE SET keys = CAST(keys || excluded.keys AS BLOB)
         WHERE NOT instr(keys, excluded.keys);
 END;
 CREATE TRIGGER document_forgotten AFTER DELETE ON document
 BEGIN
-    DELETE FROM chunk WHERE document = old.id;
+    DELETE FROM stretch WHERE document = old.id;
 END;
 
 -- what documents listed, in the order in which it was acknowledged, until `url` has it: each row has

@@ -132,7 +132,7 @@ async def test_a_list_that_becomes_a_window_loses_nothing(diary: Diary) -> None:
     lists.add(lists.names[0], 300)
     pages = lists.serve()
     await diary.walk(pages)
-    # the chunk of what is repeated is written anew
+    # the stretch of what is repeated is written anew
     records = pages[LISTS[0]].removesuffix(b"</urlset>")
     head, *bodies = records.split(b"<url>")
     head += b'<rs:md xmlns:rs="http://www.openarchives.org/rs/terms/" capability="changelist"/>'
