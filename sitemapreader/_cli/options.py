@@ -479,8 +479,10 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "allow_ports", metavar="PORT", type=parse_ports, action="extend"),
     ),
     "messages": (
-        Option("-q --quiet", _NOT_STATE.replace(" audit", ""),
+        Option("-q --quiet", "urls discover newest tree read submit",
                "print nothing but errors, and the summary if something was not read"),
+        Option("-q --quiet", "why scale watch",
+               "print only the error that ends the program, if any"),
         Option("-q --quiet", "audit compare", "print only the error that ends the program, if any: "
                "no report either, unless --format or -o asks for one"),
         Option("--allow-loss", "urls", "exit with 0 if all losses have these reasons: "
