@@ -23,7 +23,6 @@ from sitemapreader._read.xml.markup import (
     is_well_formed,
     pass_nothing,
     write_name,
-    write_tag_pattern,
 )
 from sitemapreader._read.xml.mend import Mender
 from sitemapreader._read.xml.patterns import LONGEST_TRIED, PatternReader
@@ -254,8 +253,7 @@ class XmlReader:
         if len(window.text) < self._next_size and not final:
             return
         yield from self._read_common_records()
-        if final or self._may_have_record():
-            yield from self._read_complete()
+        yield from self._read_complete()
         window.position = pass_nothing(window.text, window.position)
         unread = len(window.text) - window.position
         if unread > most:
@@ -287,16 +285,6 @@ class XmlReader:
         yield self._context.take_events()
 
     # -- cutting
-
-    def _may_have_record(self) -> bool:
-        """Return whether a whole record may be unread, or one whose end is missing."""
-        window = self._window
-        pattern = write_tag_pattern(self.prolog.records)
-        first = pattern.search(window.text, window.position)
-        return first is not None and (
-            pattern.search(window.text, first.end()) is not None
-            or window.text.find("/>", first.end()) >= 0
-        )
 
     def _read_complete(self, odd_span: Span | None = None) -> Iterator[Events]:
         """Read whole records by the tree: all, or odd ones between common records."""
