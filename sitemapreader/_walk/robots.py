@@ -115,7 +115,7 @@ class WalkRobots(RobotsCache):
         is_redirected = origin_of(error.url) != origin
         must_wait = error.code is IssueCode.RETRY_LATER
         is_mute = error.http_status in _NOT_OF_THE_HOST and not absent
-        is_silent = (must_wait or is_mute) and not is_redirected
+        is_silent = must_wait or (is_mute and not is_redirected)
         self._failed[origin] = (
             document,
             issue_from_error(error, document) if is_silent else None,

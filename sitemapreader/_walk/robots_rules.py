@@ -39,6 +39,7 @@ class RobotsRules:
     ) -> None:
         self.robots = robots
         self._client = context.client
+        self._breaker = context.breaker
         self._hosts = hosts
 
     async def check_fetch(
@@ -76,12 +77,14 @@ class RobotsRules:
 
         Who names a sitemap does not name what another origin has at the end of its redirects.
         """
-        if entry.via in (Via.GIVEN, Via.SITE) and origin_of(url) == origin_of(
-            entry.loc
+        is_own = origin_of(url) == origin_of(entry.loc)
+        is_named = is_own and entry.via in (Via.GIVEN, Via.SITE)
+        if not is_named and (
+            code := await self._check(entry, url, (entry.loc, *referrers))
         ):
-            return
-        if code := await self._check(entry, url, (entry.loc, *referrers)):
             raise FetchError(code, url, "by a redirect")
+        # its robots.txt may have just asked for a wait
+        self._breaker.check_wait(url)
 
     async def _check(
         self,

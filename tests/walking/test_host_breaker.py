@@ -446,3 +446,28 @@ async def test_sitemaps_of_a_host_that_asks_to_wait_are_left() -> None:
     (said,) = (each.value for each in read.report.issues if each.code == "host-refuses")
     assert said is not None
     assert said.startswith("5 sitemaps skipped (requested to wait for 7200 s): ")
+
+
+async def test_a_host_that_asks_to_wait_is_not_reached_by_redirects() -> None:
+    """The rules of a site may be on another name of it, and so may its sitemaps."""
+    busy = Answer(status=429, headers={"Retry-After": "7200"})
+    async with serve_site(default=busy) as slow, serve_site() as site:
+        slow.base = slow.base.replace("127.0.0.1", "localhost")
+        port = int(slow.base.rpartition(":")[2])
+        options = FetchOptions(
+            allow_ports=(port,), allow_networks=("127.0.0.0/8",), concurrency=1
+        )
+
+        async def move(request: web.Request) -> Answer:
+            location = {"Location": f"{slow.base}{request.path}"}
+            return Answer(status=301, headers=location)
+
+        site.pages["/robots.txt"] = move
+        read = await read_site(site.base, options=options)
+        assert (site.requested, slow.requested) == (["/robots.txt"], ["/robots.txt"])
+        assert read.report.outcome.reason == "retry-later"
+        fill(site, 5, move)
+        slow.requested.clear()
+        read = await read_site(site.base, hosts="any", options=options)
+        assert slow.requested == ["/robots.txt"]
+    assert not read.report.complete
