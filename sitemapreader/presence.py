@@ -583,7 +583,7 @@ def _canonical_of(visit: PageVisit) -> str:
 
 
 def _find_fault(visit: PageVisit | None) -> str:
-    """Return why a page should not be named as canonical, and what to name; or ""."""
+    """Return why a page should not be named as canonical, and the page to name; or ""."""
     if visit is None or visit.not_judged is not None:
         return ""
     if visit.error:

@@ -268,7 +268,7 @@ class ThreadedSource:
         self._is_awaited = False
 
     async def iterate(self) -> AsyncGenerator[str | SiteTask, None]:
-        """Yield the sites; raise what the iterator raises, after the sites before."""
+        """Yield the sites; an error of the iterator is raised after the sites before it."""
         has_more = True
         while has_more:
             taking = asyncio.ensure_future(run_in_daemon(self._take))

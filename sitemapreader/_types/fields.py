@@ -1,4 +1,4 @@
-"""Fields of options: wrong names and values are answered with what to write instead."""
+"""Fields of options, whose errors name a valid spelling for a wrong name or value."""
 
 from __future__ import annotations
 

@@ -165,7 +165,6 @@ class Budget:
         """End all waits at a moment; `None` while the clock of the walk stands still."""
         if self._alarm is not None:
             self._alarm.cancel()
-            self._alarm = None
         if moment is not None:
             self._alarm = self._loop.call_at(moment, self._end_waits)
 

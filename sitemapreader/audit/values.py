@@ -28,7 +28,7 @@ def _write_moment(moment: Moment | None) -> str | None:
 
 
 class Trend(StrEnum):
-    """The change of a finding, the worst first; what has not changed is last."""
+    """The change of a finding, from the worst to none."""
 
     NEW = "new"
     WORSE = "worse"

@@ -355,7 +355,7 @@ class SiteVisits:
         return self._database.ask_column(_PAGE_QUERIES["list_targets"], limit=most)
 
     def _insert_targets(self, visits: Iterable[PageVisit]) -> None:
-        """Insert visits of pages that are only named, without what they name themselves."""
+        """Insert visits of pages that are only named, without the pages that they name."""
         rows = [self._describe(each) | {"is_named": True} for each in visits]
         if rows:
             self._database.insert_dicts("page", rows)

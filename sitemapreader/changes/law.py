@@ -310,9 +310,10 @@ def add_day(
 
 
 def find_patience_since(stamp: int, days: tuple[int, ...]) -> int:
-    """Return the stamp since which the patience lasts: what began by then is waited for no more.
+    """Return the stamp since which the patience lasts.
 
-    It is 0 for a site without seven walks that are a day apart.
+    Nothing that began by then is waited for any more. It is 0 for a site without seven walks that
+    are a day apart.
     Days without a walk are no days of patience: a clock that is ahead looks like them.
     """
     if len(days) < _PATIENCE_RUNS:

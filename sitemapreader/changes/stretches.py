@@ -113,7 +113,7 @@ class DocumentStretches:
         return _make_part(keys, records, start, next(begins, len(keys)))
 
     def _has(self, part: StretchPart) -> bool:
-        """Return whether entries are what is to follow of the stretch."""
+        """Return whether the rest of the stretch begins with these entries."""
         has_keys = self._keys.startswith(part.keys)
         return has_keys and self._records.startswith(part.records)
 
@@ -176,6 +176,6 @@ def save_seen(
     seen: Sequence[int],
     logged: Sequence[LogColumns],
 ) -> None:
-    """Save what a reading has seen."""
+    """Save the results of a reading: the entries that it saw, and the log of changes."""
     mark_seen(db, seen, stamp)
     log_entries(db, row, stamp, logged)

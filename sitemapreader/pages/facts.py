@@ -48,7 +48,8 @@ MAX_ROBOTS_CHARS = 65_536
 
 # A value ends at a comma, but for the one of `Fri, 1 Jan 2027`.
 _DIRECTIVE = re.compile(
-    r"([\w*.-]++)\s*+(:?)(\s*+(?:[a-z]{3,9},\s*+(?=\d))?[^,]*+)", re.IGNORECASE
+    r"([\w*.-]++)\s*+(:?)(\s*+(?:[a-z]{3,9},\s*+(?=\d))?[^,]*+)",
+    re.IGNORECASE,
 )
 _VALUED = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
 _BOT_NAME = re.compile(
@@ -103,7 +104,9 @@ class PageFacts:
     lines: Mapping[tuple[str, str], int] = MappingProxyType({})
 
     def find_noindex(
-        self, *bots: str, now: datetime | None = None
+        self,
+        *bots: str,
+        now: datetime | None = None,
     ) -> tuple[str, str] | None:
         """Return the crawler and the directive that keep the page out of an index.
 
@@ -148,7 +151,8 @@ def read_page(
         data_read = data[:MAX_PAGE_BYTES]
         # In an encoding that nobody knows, most of a page is still ASCII.
         page = decode_page(data_read, charset_of(fields)) or data_read.decode(
-            "utf-8", "replace"
+            "utf-8",
+            "replace",
         )
     head = Head(url)
     if kind in HTML_TYPES:
@@ -232,16 +236,20 @@ _SHOWN = frozenset(
 
 
 def find_shown(data: bytes, page: str, kind: str) -> Visible:
-    """Return what can be seen of a page of a media type; the end of a cut one is not known."""
+    """Return how much a page of a media type shows; the end of a cut one is not known."""
     if not data:
         return "nothing"
     if kind not in HTML_TYPES | TEXT_TYPES or len(data) > MAX_PAGE_BYTES:
         return "something"
-    if kind in TEXT_TYPES:
-        return "something" if page.strip() else "nothing"
     shown: Visible = "nothing"
+    if kind in TEXT_TYPES:
+        if page.strip():
+            shown = "something"
+        return shown
     for token in scan_page(page):
-        if token.name in _SHOWN or (not token.name and _has_words(token.source)):
+        if token.name in _SHOWN:
+            return "something"
+        if not token.name and _has_words(token.source):
             return "something"
         if token.name == "script":
             shown = "scripts"
@@ -249,9 +257,10 @@ def find_shown(data: bytes, page: str, kind: str) -> Visible:
 
 
 def _has_words(text: str) -> bool:
-    return not text.isspace() and bool(
-        decode_text(text).translate(_INVISIBLE_CHARACTERS).strip()
-    )
+    if text.isspace():
+        return False
+    visible = decode_text(text).translate(_INVISIBLE_CHARACTERS)
+    return bool(visible.strip())
 
 
 _LEAST_NAME = 3
@@ -262,17 +271,10 @@ def _leave_out_name(text: str, url: str) -> str:
     """Return a text without the URL of its page, its path, or the end of that."""
     path = urlsplit(url).path
     name_of_file = path.rstrip("/").rpartition("/")[2]
-    names = (
-        url,
-        unquote(url),
-        path,
-        unquote(path),
-        name_of_file,
-        unquote(name_of_file),
-    )
-    for name in names:
-        if len(name) >= _LEAST_NAME and name in text:
-            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", text)
+    for written in (url, path, name_of_file):
+        for name in (written, unquote(written)):
+            if len(name) >= _LEAST_NAME and name in text:
+                text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", text)
     return text
 
 
@@ -349,8 +351,8 @@ def _read_links(
     links = [(url, link, 0) for link in parse_links(header)]
     links += [(head.base, link, line) for link, line in head.links]
     for base, link, line in links:
-        relations = _LINK_KINDS.intersection(link.get("rel", "").lower().split())
-        if not relations:
+        relations = link.get("rel", "").lower().split()
+        if _LINK_KINDS.isdisjoint(relations):
             continue
         target = resolve_link(base, link.get("href", ""))
         if target is None:
@@ -461,6 +463,6 @@ def read_head(text: str, url: str) -> Head:
 def _ends_head(token: Token) -> bool:
     if not token.name:
         return bool(decode_text(token.source).strip(" \t\n\r\f"))
-    return token.name in _BODY_ENDS or (
-        token.name[0] != "/" and token.name not in _IN_HEAD
-    )
+    if token.name.startswith("/"):
+        return token.name in _BODY_ENDS
+    return token.name not in _IN_HEAD

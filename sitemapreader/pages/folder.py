@@ -66,11 +66,16 @@ class HostRedirects:
         self._plain: dict[str, HostRedirect] = {}
         self._patterns: list[tuple[re.Pattern[str], HostRedirect]] = []
         for number, line in enumerate(_lines(text)):
-            if (found := _REDIRECT.fullmatch(line)) is None:
+            found = _REDIRECT.fullmatch(line)
+            if found is None:
                 continue
-            _, target, status, force = found.groups()
             path = _trim_path(found[1])
-            rule = HostRedirect(number, int(status or 301), target, bool(force))
+            rule = HostRedirect(
+                number,
+                status=int(found[3] or 301),
+                target=found[2],
+                is_forced=bool(found[4]),
+            )
             if _PLACEHOLDER.search(path):
                 self._patterns.append((_compile(path), rule))
             else:
@@ -83,8 +88,10 @@ class HostRedirects:
         for regex, rule in self._patterns:
             if plain and plain.number < rule.number:
                 break
-            if match := regex.fullmatch(path):
-                return rule._replace(target=_fill(rule.target, match.groupdict()))
+            match = regex.fullmatch(path)
+            if match:
+                target = _fill(rule.target, match.groupdict())
+                return rule._replace(target=target)
         return plain
 
 
@@ -173,7 +180,8 @@ _REWRITERS = frozenset(
 )
 """Files that make a host answer for URLs without a file; their content is not read."""
 _SITEMAP = re.compile(
-    rb"(?:.*/)?[^/]*sitemap[^/]*\.xml(?:\.gz)?", re.DOTALL | re.IGNORECASE
+    rb"(?:.*/)?[^/]*sitemap[^/]*\.xml(?:\.gz)?",
+    re.DOTALL | re.IGNORECASE,
 )
 _HIDDEN_FOLDER = re.compile(rb"(?:\A|/)[_.][^/]*/")
 # Error and offline pages, searches, indexes of words, and files that prove who owns the site.
@@ -218,14 +226,17 @@ class PageFolder:
         self._files = frozenset(_list_files(self._folder))
         self._redirects = HostRedirects(self._read_host_file("_redirects"))
         self._headers = HostHeaders(self._read_host_file("_headers"))
+        self._known_host = self._find_known_host()
+
+    def _find_known_host(self) -> str:
+        """Return the end of the host's name in `_SLASH_STATUSES`; "" for an unknown host."""
         host = host_of(self.base_url)
-        known = [each for each in _SLASH_STATUSES if host.endswith(each)]
-        if not known and not _PAGES_OF_GITHUB.isdisjoint(self._files):
-            known = [".github.io"]
-        self._is_known_host = bool(known)
-        self._slash_status = None
-        if known:
-            self._slash_status = _SLASH_STATUSES[known[0]]
+        for known_host in _SLASH_STATUSES:
+            if host.endswith(known_host):
+                return known_host
+        if _PAGES_OF_GITHUB.isdisjoint(self._files):
+            return ""
+        return ".github.io"
 
     @property
     def may_answer_more(self) -> bool:
@@ -245,39 +256,39 @@ class PageFolder:
             return PageVisit(url, asked, not_judged=NotJudged.ELSEWHERE)
         redirects: tuple[Redirect, ...] = ()
         while origin_of(asked) == self._origin:
-            status, target, may_redirect = self._answer(asked)
-            if status not in range(300, 400):
+            response = self._answer(asked)
+            if response.status not in range(300, 400):
                 visit = PageVisit(
                     url,
                     asked,
                     redirects,
-                    status,
-                    file=target,
-                    may_redirect=may_redirect,
+                    response.status,
+                    file=response.target,
+                    may_redirect=response.may_redirect,
                 )
                 return self._read(visit)
-            following = resolve(asked, target)
-            redirects += (Redirect(asked, following or target, status),)
-            if following is None or len(redirects) > MAX_REDIRECTS:
+            target = resolve(asked, response.target)
+            redirect = Redirect(asked, target or response.target, response.status)
+            redirects += (redirect,)
+            if target is None:
                 error = "a redirect to something that is not a URL"
-                if following:
-                    error = "a redirect loop, or too many redirects"
                 return PageVisit(url, asked, redirects, error=error)
-            asked = following
+            if len(redirects) > MAX_REDIRECTS:
+                error = "a redirect loop, or too many redirects"
+                return PageVisit(url, asked, redirects, error=error)
+            asked = target
         return PageVisit(url, asked, redirects)
 
     def list_pages(self) -> Iterator[tuple[str, str]]:
         """Yield file and URL of each page, except pages that no sitemap has to list."""
         for name in sorted(self._files):
-            folders, _, last = name.rpartition(b"/")
-            if _HIDDEN_FOLDER.search(name) or _NO_PAGE.fullmatch(name):
+            last = name.rpartition(b"/")[2]
+            is_page = _PAGE.fullmatch(last.lower()) and not _NO_PAGE.fullmatch(name)
+            if not is_page or _HIDDEN_FOLDER.search(name):
                 continue
-            if not _PAGE.fullmatch(last.lower()):
-                continue
+            path = name
             if last.startswith(b"index."):
-                path = folders + b"/" * bool(folders)
-            else:
-                path = name
+                path = name.removesuffix(last)
             yield os.fsdecode(name), self.base_url + quote_from_bytes(path)
 
     def list_sitemaps(self) -> Iterator[tuple[str, str]]:
@@ -302,7 +313,8 @@ class PageFolder:
             found = ""
             if is_own:
                 found = self._find_file(_path_of(target), self._prefix)
-            if not file or rule.is_forced or (lacks_slash and found == file):
+            leads_to_index = lacks_slash and found == file
+            if not file or rule.is_forced or leads_to_index:
                 if rule.status >= 400:
                     return FolderResponse(rule.status, "")
                 if rule.status != 200:
@@ -310,12 +322,12 @@ class PageFolder:
                 if not is_own:
                     return FolderResponse(200, "")  # a proxy: another server responds
                 return _serve(found)
-        if lacks_slash and self._slash_status:
+        slash_status = _SLASH_STATUSES.get(self._known_host)
+        if lacks_slash and slash_status:
             parts = urlsplit(url)
-            return FolderResponse(
-                self._slash_status, parts._replace(path=f"{parts.path}/").geturl()
-            )
-        return _serve(file, may_redirect=lacks_slash and not self._is_known_host)
+            target = parts._replace(path=f"{parts.path}/").geturl()
+            return FolderResponse(slash_status, target)
+        return _serve(file, may_redirect=lacks_slash and not self._known_host)
 
     def find_base_url(self) -> str:
         """Return the URL of the folder, below which its files match the listed URLs.
@@ -343,10 +355,9 @@ class PageFolder:
         for file, url in islice(self.list_sitemaps(), _SITEMAPS_TRIED):
             with suppress(OSError), (self._folder / file).open("rb") as opened:
                 for entry in islice(read(opened, url), _LISTED_TRIED):
-                    if (
-                        isinstance(entry, UrlEntry)
-                        and origin_of(entry.loc) == self._origin
-                    ):
+                    if not isinstance(entry, UrlEntry):
+                        continue
+                    if origin_of(entry.loc) == self._origin:
                         yield entry.loc
 
     def _find_files(self, paths: Iterable[bytes], prefix: bytes) -> set[str]:
@@ -362,14 +373,16 @@ class PageFolder:
         names = [(folder + index).lstrip(b"/") for index in _INDEXES]
         if name and not name.endswith(b"/"):
             names = [name, name + b".html", name + b".htm", *names]
-        return os.fsdecode(next(filter(self._files.__contains__, names), b""))
+        for name in names:
+            if name in self._files:
+                return os.fsdecode(name)
+        return ""
 
     def _read(self, visit: PageVisit) -> PageVisit:
         if not visit.file:
             return visit
-        headers = self._headers.find(
-            _path_of(visit.final_url).decode("utf-8", "replace")
-        )
+        path = _path_of(visit.final_url)
+        headers = self._headers.find(path.decode("utf-8", "replace"))
         if not visit.file.lower().endswith((".html", ".htm")):
             headers.setdefault("content-type", "application/octet-stream")
         try:
@@ -396,20 +409,18 @@ def _serve(file: str, *, may_redirect: bool = False) -> FolderResponse:
 
 def _lacks_slash(path: bytes, file: str) -> bool:
     """Return whether a path without a slash at its end has the index of a folder as its file."""
-    name = os.fsencode(file)
-    index = name.rpartition(b"/")[2]
-    return (
-        index in _INDEXES
-        and not path.endswith(b"/")
-        and not (path + b"/").endswith(b"/" + index + b"/")
-    )
+    index = os.fsencode(file).rpartition(b"/")[2]
+    if index not in _INDEXES:
+        return False
+    return not path.endswith((b"/", b"/" + index))
 
 
 def _list_shared_folders(paths: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the folders that all paths are in, or are themselves, the shortest first."""
     prefix = b"/"
-    for names in zip(*(path.strip(b"/").split(b"/") for path in paths), strict=False):
-        if len({*names}) > 1:
+    split_paths = [path.strip(b"/").split(b"/") for path in paths]
+    for names in zip(*split_paths, strict=False):
+        if len(set(names)) > 1:
             break
         prefix += names[0] + b"/"
         yield prefix

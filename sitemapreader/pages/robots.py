@@ -89,7 +89,8 @@ class RobotsCache:
         """
         if not self._respect:
             return None
-        return (await self.find(url)).find_refusal(url, self.user_agent)
+        robots = await self.find(url)
+        return robots.find_refusal(url, self.user_agent)
 
     async def find(self, url: str, via: Via | None = None) -> Robots:
         """Return the robots.txt for a URL: not `complete` if it could not be read.
@@ -108,7 +109,8 @@ class RobotsCache:
             async with self._fetching.setdefault(origin, asyncio.Lock()):
                 if origin not in self._files:
                     await self._fetch(origin, url, via)
-        file = self._files[origin] = self._files.pop(origin)
+        file = self._files.pop(origin)
+        self._files[origin] = file
         return file[0]
 
     async def _fetch(self, origin: str, url: str, via: Via | None) -> None:

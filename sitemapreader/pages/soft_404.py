@@ -77,13 +77,12 @@ class ErrorPage:
         """Return whether a page has its text, or both say so with few different words."""
         if self.is_copied_by(facts):
             return True
-        ours, theirs = self.facts.missing_words, facts.missing_words
-        different = len(ours ^ theirs)
-        return (
-            bool(ours and theirs)
-            and different <= _FEW_WORDS
-            and different <= _SMALL_SHARE * len(ours | theirs)
-        )
+        words = self.facts.missing_words
+        other_words = facts.missing_words
+        if not (words and other_words):
+            return False
+        max_different = min(_FEW_WORDS, _SMALL_SHARE * len(words | other_words))
+        return len(words ^ other_words) <= max_different
 
 
 @attrs.frozen
@@ -100,7 +99,8 @@ class SoftErrors:
 
 
 def find_soft_errors(
-    probes: Mapping[str, PageVisit], pages: Sequence[PageVisit]
+    probes: Mapping[str, PageVisit],
+    pages: Sequence[PageVisit],
 ) -> SoftErrors:
     """Find the pages that respond as a made-up path does.
 
@@ -111,7 +111,10 @@ def find_soft_errors(
         pages: all visits that are known of the site.
     """
     pages = [page for page in pages if page.not_judged is None and page.status == 200]
-    folders = {find_folder(url) for page in pages for url in (page.url, page.final_url)}
+    folders = set()
+    for page in pages:
+        folders.add(find_folder(page.url))
+        folders.add(find_folder(page.final_url))
     known = _list_error_pages(probes, folders)
     distrusted = set()
     for folder, found in _group_by_folder(pages).items():
@@ -124,17 +127,19 @@ def find_soft_errors(
 
 
 def _list_error_pages(
-    probes: Mapping[str, PageVisit], folders: Iterable[str]
+    probes: Mapping[str, PageVisit],
+    folders: Iterable[str],
 ) -> dict[str, list[ErrorPage]]:
     """Return the error pages of each folder; without a probe, the ones of its host."""
-    own: dict[str, list[ErrorPage]] = defaultdict(list)
+    own: dict[str, list[ErrorPage]] = {}
     of_host: dict[str, list[ErrorPage]] = defaultdict(list)
     for folder, visit in probes.items():
         error_page = ErrorPage.of_visit(visit)
-        if error_page is not None:
-            own[folder].append(error_page)
-            if error_page.is_error:
-                of_host[urlsplit(folder).netloc].append(error_page)
+        if error_page is None:
+            continue
+        own[folder] = [error_page]
+        if error_page.is_error:
+            of_host[urlsplit(folder).netloc].append(error_page)
     return {
         folder: own.get(folder) or of_host[urlsplit(folder).netloc]
         for folder in folders
@@ -185,15 +190,14 @@ def _is_soft_error(page: PageVisit, known: Mapping[str, list[ErrorPage]]) -> boo
         return True
     key = url_key(page.url)
     final_key = url_key(page.final_url)
-    if final_key != key and any(
-        each.target == final_key for each in known[find_folder(key)]
-    ):
-        return True
+    if final_key != key:
+        targets = [each.target for each in known[find_folder(key)]]
+        if final_key in targets:
+            return True
     for name in (key, final_key):
         folder = find_folder(name)
-        # a start page that is shown for all that is not there is none of that
-        if not folder.startswith(_FOLDER_PAGE.sub("/", name)) and any(
-            each.is_like(facts) for each in known[folder]
-        ):
+        if folder.startswith(_FOLDER_PAGE.sub("/", name)):
+            continue  # a start page that stands for missing pages is itself a real page
+        if any(each.is_like(facts) for each in known[folder]):
             return True
     return False

@@ -75,7 +75,7 @@ def are_low(limits: Limits) -> bool:
 
 
 class _ParsedTexts(NamedTuple):
-    """Different texts of a field, as written, and what they are."""
+    """Different texts of a field, as written, and their values."""
 
     written: AbstractSet[str]
     values: dict[str, Any]

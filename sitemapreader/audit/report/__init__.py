@@ -136,7 +136,7 @@ def show_rate(rate: Rate, units: str) -> str:
 
 
 def show_extent(facts: Facts) -> str:
-    """Return what was read: "43 URLs (40 different) in 7 sitemaps; everything was read"."""
+    """Describe an extent: "43 URLs (40 different) in 7 sitemaps; everything was read"."""
     if not facts.sitemaps:
         return "no sitemap was read"
     urls = count_units(facts.urls, "URLs") if facts.urls else "no URL"
@@ -185,9 +185,9 @@ def find_bounds(facts: Facts) -> Iterator[tuple[str, str, int]]:
 
 
 def show_source(facts: Facts) -> str:
-    """Return the name of the audited source, and what was read in its place or for it.
+    """Return the name of the audited source, and its substitutes.
 
-    That is the URL of a folder, if it has a path, and the hosts that stood for mapped ones.
+    Substitutes are the URL of a folder, if it has a path, and the hosts that stood for mapped ones.
     """
     name = facts.source
     if (base := facts.base_url).count("/") > 3:

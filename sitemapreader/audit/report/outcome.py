@@ -85,7 +85,7 @@ def _name_failures(facts: Facts, least: str | None) -> str:
 
 
 def _list_losses(facts: Facts) -> Iterator[str]:
-    """Yield what was not read, not judged and not run."""
+    """Yield the losses: documents not read, pages not judged, rules not run."""
     unread = [each for each in facts.documents if _is_unread(each)]
     if not (facts.complete and facts.answered):
         named = [f"{show_url(each.url)} ({_show_reason(each)})" for each in unread]
