@@ -230,8 +230,8 @@ class RowSource:
     """The rows of a source, some thousands at once; iterated once, then closed."""
 
     def __init__(self, source: Source) -> None:
-        self.summary = WalkSummary(Report(0))
-        """Summary of the walk; complete once the iteration is over."""
+        self.summary: WalkSummary
+        """Summary of the walk, once the iteration is over."""
         self._columns = COLUMNS
         self._batches = self._open(source)
 

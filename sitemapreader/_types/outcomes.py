@@ -518,8 +518,7 @@ class BodyHasher:
         """Return bytes without their comments; hold the beginning of an unfinished one."""
         start = data.rfind(b"<", -_MAX_COMMENT_BYTES)
         self._held = b""
-        is_comment = start >= 0 and b"<!--".startswith(data[start : start + 4])
-        if is_comment and b"-->" not in data[start + 4 :]:
+        if start >= 0 and b"-->" not in data[start + 4 :]:
             self._held = data[start:]
             data = data[:start]
         if b"!" in data:  # a quick test, because nearly all data has no comments

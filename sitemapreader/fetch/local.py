@@ -163,7 +163,7 @@ class FolderFetcher:
             raise _missing(url, "not part of the folder")
         path = unquote_to_bytes(parsed.raw_path)
         prefix = unquote_to_bytes(base.raw_path)
-        if b"\0" in path or not (path + b"/").startswith(prefix):
+        if not (path + b"/").startswith(prefix):
             raise _missing(url, "not part of the folder")
         path = path[len(prefix) :].strip(b"/")
         query = parsed.raw_query_string.encode()

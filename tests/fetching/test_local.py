@@ -128,6 +128,18 @@ async def test_urls_without_a_file(url: str, site: Path) -> None:
     assert caught.value.http_status == 404
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["", "a.xml", "dogs/a.xml", "doc/a.xml", "docs.xml", "DOCS/a.xml", "docsa.xml"],
+)
+async def test_urls_outside_the_folder_of_a_base(path: str, site: Path) -> None:
+    """With a base below the root, the rest of the host is no part of the folder."""
+    fetcher = FolderFetcher(site, f"{BASE}docs/")
+    assert await fetch(fetcher, f"{BASE}docs/a.xml") == b"a"
+    with pytest.raises(FetchError, match="not part of the folder"):
+        await fetch(fetcher, BASE + path)
+
+
 @pytest.mark.skipif(
     os.name != "posix", reason="no named pipes: run it on Linux or macOS"
 )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import inspect
+import json
+from importlib import import_module
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import pytest
 
-from sitemapreader import UrlEntry
-from sitemapreader.output import FORMATS, open_output
+from sitemapreader import SiteOutcome, SiteStatus, UrlEntry
+from sitemapreader.output import FORMATS, OUTCOME_COLUMNS, open_output
 from tests.support.walking import SITE
 
 if TYPE_CHECKING:
@@ -109,3 +112,28 @@ def test_write_takes_one_entry_or_many(given: str, name: str, tmp_path: Path) ->
             output.write(entries())
             output.write(iter(()))
     assert content(tmp_path / name) == content(tmp_path / f"1{name}")
+
+
+@pytest.mark.parametrize("module", ["", ".audit", ".fetch", ".output"])
+def test_a_name_that_a_module_does_not_have_is_said(module: str) -> None:
+    """Names that are loaded late raise as other names do, so `hasattr` and `import` work."""
+    loaded = import_module(f"sitemapreader{module}")
+    assert not hasattr(loaded, "nothing")
+    with pytest.raises(AttributeError, match=f"'sitemapreader{module}' .* 'nothing'"):
+        loaded.nothing  # noqa: B018 (it raises)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_a_status_is_a_word_in_every_format(suffix: str, tmp_path: Path) -> None:
+    """An enum of words is text, without quotes of its own."""
+    path = tmp_path / f"sites.{suffix}"
+    with open_output(path, columns=OUTCOME_COLUMNS) as output:
+        output.add(SiteOutcome(SITE, SiteStatus.COMPLETE))
+    if suffix == "csv":
+        (row,) = csv.DictReader(path.read_text().splitlines())
+    elif suffix == "jsonl":
+        row = json.loads(path.read_text())
+    else:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        (row,) = parquet.read_table(path).to_pylist()
+    assert (row["site"], row["status"]) == (SITE, "complete")

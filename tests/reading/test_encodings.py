@@ -9,7 +9,7 @@ import pytest
 
 from sitemapreader._read import SitemapReader, read
 from sitemapreader._read.robots import parse_robots
-from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.issues import Issue, IssueCode
 from sitemapreader._types.models import UrlEntry
 
 RUSSIAN = "https://example.org/путь"
@@ -110,3 +110,30 @@ def test_the_meta_element_of_a_page_is_believed(head: str, name: str) -> None:
     reader = SitemapReader(extra_formats={"html"})
     events = [*reader.feed(data), *reader.close()]
     assert [event.loc for event in events if isinstance(event, UrlEntry)] == [RUSSIAN]
+
+
+@pytest.mark.parametrize(
+    ("charset", "declared", "codec", "wrong"),
+    [
+        ("utf-8", "ISO-8859-1", "latin-1", "utf-8"),
+        ("utf-8", "ISO-8859-1", "utf-8", None),
+        ("ISO-8859-1", "UTF-8", "utf-8", "ISO-8859-1"),
+        ("ISO-8859-1", "UTF-8", "latin-1", None),
+    ],
+)
+def test_of_two_names_the_wrong_header_is_an_issue(
+    charset: str, declared: str, codec: str, wrong: str | None
+) -> None:
+    """The bytes decide between the header and the declaration; the Issue has the header's name."""
+    data = (
+        f"<?xml version='1.0' encoding='{declared}'?>"
+        "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>"
+        "<url><loc>https://example.org/\xe9</loc></url></urlset>"
+    )
+    reader = SitemapReader(charset=charset)
+    events = [*reader.feed(data.encode(codec)), *reader.close()]
+    entry = events.pop()
+    assert isinstance(entry, UrlEntry)
+    assert entry.loc == "https://example.org/\xe9"
+    issues = [(event.code, event.value) for event in events if isinstance(event, Issue)]
+    assert issues == ([(IssueCode.ENCODING, wrong)] if wrong else [])

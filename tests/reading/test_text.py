@@ -126,3 +126,22 @@ def test_a_line_that_was_cut_is_no_url() -> None:
     assert isinstance(issue, Issue)
     assert (issue.code, issue.line, issue.value) == ("truncated", 3, "http://a.b/hal")
     assert reader.stats.records == 3
+
+
+@pytest.mark.parametrize(
+    ("rest", "codes"),
+    [
+        ("", ["truncated"]),
+        (f"http://a.b/{'x' * 70_000}", ["field-too-long", "truncated"]),
+        ("  ", ["truncated"]),
+    ],
+    ids=["whole-lines", "too-long", "blank"],
+)
+def test_a_cut_that_drops_no_url_is_an_issue_too(rest: str, codes: list[str]) -> None:
+    """Nobody knows how many lines are missing behind the last one."""
+    reader = SitemapReader()
+    events = reader.feed(f"http://a.b/1\n{rest}".encode()) + reader.close(cut=True)
+    assert [event.loc for event in events if isinstance(event, UrlEntry)] == [
+        "http://a.b/1"
+    ]
+    assert [event.code for event in events if isinstance(event, Issue)] == codes

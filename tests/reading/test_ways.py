@@ -206,6 +206,57 @@ def test_a_section_that_is_not_closed_ends_with_its_record() -> None:
     assert count_issues(document) == {"mismatched-tag": 500, "lastmod": 1_000}
 
 
+@pytest.mark.parametrize("number", [1, 300])
+@pytest.mark.parametrize(
+    ("link", "loc"),
+    [
+        ("<link xml:base='https://b.example/c/' href='1'/>", "https://b.example/c/1"),
+        ("<link href='https://b.example/1'><x/></link>", "https://b.example/1"),
+        ("<link x='y' href='https://b.example/1'/>", "https://b.example/1"),
+        (
+            "<link href='https://b.example/1'/><link href='https://b.example/2'/>",
+            "https://b.example/1",
+        ),
+        (
+            "<link rel='self' href='/2'/><link href='https://b.example/1'/>",
+            "https://b.example/1",
+        ),
+    ],
+)
+def test_an_entry_with_an_odd_link_has_its_url(
+    link: str, loc: str, number: int
+) -> None:
+    """A base, another attribute or an element in a link is read as the tree reads it."""
+    entry = f"<entry>{link}<updated>2026-01-01T00:00:00Z</updated></entry>"
+    feed = f"<feed xmlns='http://www.w3.org/2005/Atom'>{entry * number}</feed>"
+    assert locs(check_ways(feed.encode())) == [loc] * number
+
+
+@pytest.mark.parametrize("number", [1, 300])
+@pytest.mark.parametrize(
+    ("image", "issues"),
+    [
+        ("<image:loc>https://i.example/1</image:loc>", {}),
+        ("<image:loc></image:loc>", {"extension": 1}),
+        ("<image:loc> </image:loc><image:title>t</image:title>", {"extension": 1}),
+        ("<image:loc>https://i.example/1</image:loc><image:license/>", {}),
+        ("<image:title>t</image:title>", {"extension": 1}),
+    ],
+)
+def test_an_image_needs_its_url_and_nothing_else(
+    image: str, issues: dict[str, int], number: int
+) -> None:
+    """An empty loc is as none: the image is an Issue, and the URL of the page is delivered."""
+    record = (
+        f"<url><loc>https://a.example/1</loc><image:image>{image}</image:image></url>"
+    )
+    document = urlset((record * number).encode())
+    assert len(locs(check_ways(document))) == number
+    assert count_issues(document) == {
+        code: count * number for code, count in issues.items()
+    }
+
+
 # -- the switch in the environment that turns the patterns off
 
 CODE = """

@@ -17,14 +17,15 @@ import attrs
 import pytest
 from aiohttp import web
 
-from sitemapreader import FetchOptions, SitemapReaderError
+from sitemapreader import Changes, FetchOptions, SitemapReaderError, walk
+from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.recipes import indexnow
 from sitemapreader.recipes.indexnow import IndexNowError, Submission, submit_changes
 from tests.support.clock import DAY, SetClock
 from tests.support.commands import run, run_code, start
 from tests.support.grouping import grouped
 from tests.support.serving import listen
-from tests.support.walking import index, urlset
+from tests.support.walking import SITE, index, urlset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -151,6 +152,16 @@ async def test_new_changed_and_gone_urls_are_submitted(
         done = await site.submit(db)
         assert sorted(site.accepted) == [f"{site.base}/{name}" for name in sent]
         assert (done.counts, done.report.complete) == (counts, True)
+
+
+async def test_a_state_of_another_site_is_no_baseline(site: Web, db: Path) -> None:
+    """The first call for a site records its URLs, whatever else the state remembers."""
+    site.publish("a")
+    other = {f"{SITE}robots.txt": b"", f"{SITE}sitemap.xml": urlset(f"{SITE}x")}
+    async with walk(SITE, state=Changes(db), fetcher=MemoryFetcher(other)) as entries:
+        assert [entry.loc async for entry in entries] == [f"{SITE}x"]
+    done = await site.submit(db, submit_all=False)
+    assert (done.counts, site.accepted) == ({"recorded": 1}, [])
 
 
 async def test_a_request_follows_the_protocol(site: Web, db: Path) -> None:

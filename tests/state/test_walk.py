@@ -174,6 +174,19 @@ async def test_another_comment_is_no_other_body(
     assert walked.outcome(TOP) == ("unchanged", "same-body")
 
 
+async def test_a_comment_that_lies_in_two_blocks_is_no_other_body(db: Path) -> None:
+    """A body is hashed in blocks of 32 KiB; here nearly all is comments of 900 bytes."""
+    record = b"<url><loc>https://example.org/%d</loc></url>"
+    for stamp, came in ((b"10:00", 70), (b"9:59:59", 0)):
+        comment = b"<!-- " + stamp.ljust(900) + b" -->"
+        records = comment.join(record % number for number in range(70))
+        body = urlset().replace(b"</urlset>", records + b"</urlset>")
+        assert len(body) > 2 * 32_768
+        walked = await come({TOP: StoredResponse(TOP, body)}, db)
+        assert len(walked.locs) == came
+    assert walked.outcome(TOP) == ("unchanged", "same-body")
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

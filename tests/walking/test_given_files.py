@@ -92,6 +92,29 @@ async def test_a_folder_is_a_site(tmp_path: Path) -> None:
         walk(tmp_path, fetcher=MemoryFetcher({}))
 
 
+@pytest.mark.parametrize(
+    "robots", [b"", b"User-agent: *\nDisallow: /x\n", b"Sitemap: /missing.xml\n"]
+)
+async def test_a_folder_is_searched_if_its_robots_txt_names_no_sitemap(
+    robots: bytes,
+) -> None:
+    """The search begins below the folder of that robots.txt, and its start page is read."""
+    shop = f"{SITE}shop/"
+    for found in ({f"{shop}sitemap.xml": urlset(PAGE)}, {}):
+        pages = {f"{shop}robots.txt": robots, **found}
+        locs, report = await walk_locs(
+            f"{shop}robots.txt", fetcher=MemoryFetcher(pages)
+        )
+        requested = [document.url for document in report.documents]
+        assert f"{shop}sitemap.xml" in requested
+        assert f"{shop}robots.txt/sitemap.xml" not in requested
+        assert locs == ([PAGE] if found else [])
+        if not found:
+            assert report.counts[IssueCode.NO_SITEMAP] == 1
+            issue = report.issues[-1]
+            assert issue.sitemap == shop
+
+
 async def test_a_file_has_no_base(tmp_path: Path) -> None:
     """A relative URL in it is dropped with an Issue, and never becomes a path of the machine."""
     (tmp_path / "map.xml").write_bytes(urlset("/a", "b/c", PAGE))

@@ -341,3 +341,13 @@ async def test_the_moment_of_the_request_is_no_date() -> None:
     assert (await find(make_site({"a": few}), 2)).reason == "now-lastmods"
     mixed = [*few, *DATED[:1]]
     assert (await find(make_site({"a": mixed}), 6)).proven
+
+
+def test_the_issues_of_the_walk_are_printed(tmp_path: Path) -> None:
+    """The command says what it could not read, beside whether the URLs are proven."""
+    urls = [(page("a"), "2020-01-01"), ("/relative", "2020-01-01")]
+    for url, body in {**ROBOTS, TOP: urlset(*urls)}.items():
+        (tmp_path / url.removeprefix(SITE)).write_bytes(body)
+    shown = run("newest", str(tmp_path))
+    assert "relative-loc" in shown.stderr
+    assert "proven" in shown.stderr
