@@ -434,6 +434,11 @@ class SiteVisits:
         place = (site.base_url, url_key(site.base_url), fitting)
         row = (*place, site.may_answer_more, site.answers_all, is_whole)
         database.insert_rows("built", [row])
+        self._probes = site.error_pages
+        if not self._probes:
+            self.missing[Need.PROBES] = (
+                "the folder has no 404.html to compare pages with"
+            )
         return ""
 
     def _find_fitting(self, folder: FolderFetcher, urls: list[str]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
@@ -19,11 +20,18 @@ from sitemapreader._read import read
 from sitemapreader._read.html import MAX_PAGE_BYTES
 from sitemapreader._types.errors import Redirect
 from sitemapreader._types.models import UrlEntry
-from sitemapreader._types.urls import host_of, origin_of, parse_url, resolve
+from sitemapreader._types.urls import (
+    ERROR_PATH,
+    host_of,
+    origin_of,
+    parse_url,
+    resolve,
+)
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.fetch.urls import read_headers
 from sitemapreader.pages.client import MAX_REDIRECTS
 from sitemapreader.pages.facts import read_page
+from sitemapreader.pages.soft_404 import find_folder, list_long_words, make_up_path
 from sitemapreader.pages.visit import NotJudged, PageVisit
 
 if TYPE_CHECKING:
@@ -203,7 +211,8 @@ class PageFolder:
     Args:
         folder: the output of a generator.
         base_url: the URL of the folder on the site; found as `FolderFetcher` finds it.
-        text: whether the text of pages is hashed, which takes most of the time.
+        text: whether the text of all pages is hashed, which takes most of the time; else it is
+            that of pages that may have the text of an error page.
 
     Raises:
         NotADirectoryError: `folder` is not a directory.
@@ -290,6 +299,28 @@ class PageFolder:
             if last.startswith(b"index."):
                 path = name.removesuffix(last)
             yield os.fsdecode(name), self.base_url + quote_from_bytes(path)
+
+    @cached_property
+    def error_pages(self) -> dict[str, PageVisit]:
+        """Folder -> the response to a made-up path in it, of the top and of languages."""
+        visits: dict[str, PageVisit] = {}
+        for name in sorted(map(os.fsdecode, self._files)):
+            if ERROR_PATH.match(f"/{name}") and name.endswith((".html", ".htm")):
+                language = name.partition("404")[0]
+                folder = find_folder(self.base_url + language)
+                url = make_up_path(folder)
+                visit = PageVisit(url, url, status=404, file=name)
+                visits.setdefault(folder, self._read(visit, text=True))
+        return visits
+
+    @cached_property
+    def _error_words(self) -> list[list[bytes]]:
+        """Some words of each error page, in lower case."""
+        found = []
+        for visit in self.error_pages.values():
+            with suppress(OSError):  # it was there when the folder was listed
+                found.append(list_long_words(self._read_data(visit.file)))
+        return [words for words in found if words]
 
     def list_sitemaps(self) -> Iterator[tuple[str, str]]:
         """Yield file and URL of each file that is named as a sitemap."""
@@ -378,7 +409,7 @@ class PageFolder:
                 return os.fsdecode(name)
         return ""
 
-    def _read(self, visit: PageVisit) -> PageVisit:
+    def _read(self, visit: PageVisit, *, text: bool = False) -> PageVisit:
         if not visit.file:
             return visit
         path = _path_of(visit.final_url)
@@ -386,12 +417,24 @@ class PageFolder:
         if not visit.file.lower().endswith((".html", ".htm")):
             headers.setdefault("content-type", "application/octet-stream")
         try:
-            with (self._folder / visit.file).open("rb") as opened:
-                data = opened.read(MAX_PAGE_BYTES + 1)
+            data = self._read_data(visit.file)
         except OSError as error:  # it was there when the folder was listed
             return attrs.evolve(visit, status=None, error=error.strerror or str(error))
-        facts = read_page(data, visit.final_url, headers, text=self._has_text)
+        has_text = text or self._has_text or self._may_be_error(data)
+        facts = read_page(data, visit.final_url, headers, text=has_text)
         return attrs.evolve(visit, headers=headers, facts=facts)
+
+    def _read_data(self, name: str) -> bytes:
+        with (self._folder / name).open("rb") as opened:
+            return opened.read(MAX_PAGE_BYTES + 1)
+
+    def _may_be_error(self, data: bytes) -> bool:
+        """Return whether a page has enough words of an error page for its text to be compared."""
+        lower = data.lower() if self._error_words else b""
+        return any(
+            2 * sum(word in lower for word in words) >= len(words)
+            for words in self._error_words
+        )
 
     def _read_host_file(self, name: str) -> str:
         if name.encode() in self._files:  # not a pipe, nor a link out of the folder

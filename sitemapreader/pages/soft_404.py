@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from sitemapreader._types.urls import ERROR_PATH, FIRST_FOLDER, url_key
-from sitemapreader.pages.facts import PageFacts
+from sitemapreader.pages.facts import PageFacts, join_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +27,9 @@ _LEAST_OTHERS = 3
 """Pages with texts of their own, by which the server makes the pages of a folder."""
 _FEW_WORDS = 10
 _SMALL_SHARE = 0.3
+_LONG_WORDS = 2 * _FEW_WORDS
+"""Words of an error page by which a page that may be like it is known: half of them at least."""
+_SHOWN_WORD = re.compile(r"\w+")
 """Two error pages differ in no more words than this, and in no larger share of their words."""
 
 
@@ -42,6 +45,16 @@ def make_up_path(folder: str) -> str:
     """Return the URL of a page that no site has; the same at each call."""
     digest = blake2b(folder.encode(), digest_size=6).hexdigest()
     return f"{folder}sitemapreader-{digest}"
+
+
+def list_long_words(data: bytes) -> list[bytes]:
+    """Return the longest words of the text of an error page in UTF-8, as `bytes.lower` has them.
+
+    A page that `ErrorPage.is_like` calls alike has at least half of them.
+    """
+    text = join_text(data.lower().decode("utf-8", "replace"))
+    longest = sorted({*_SHOWN_WORD.findall(text)}, key=lambda word: (-len(word), word))
+    return [word.encode() for word in longest[:_LONG_WORDS]]
 
 
 @attrs.frozen

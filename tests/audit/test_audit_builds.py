@@ -511,6 +511,35 @@ async def test_a_listed_error_page_is_known_by_its_name_and_words(path: str) -> 
             assert hits(result) == {"page-soft-404": [(path, "")]}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The page that you wanted is away. Perhaps the search has it?",
+        "Sorry, this page does not exist.",
+        "Страница не найдена. Попробуйте поиск по сайту.",
+    ],
+)
+@pytest.mark.parametrize("language", ["", "de/"])
+def test_pages_of_a_folder_are_compared_with_its_error_page(
+    text: str, language: str, tmp_path: Path
+) -> None:
+    """404.html is the response to made-up paths; a page with its text is none."""
+    base = "https://docs.example/"
+    names = [f"{language}{number}.html" for number in range(4)]
+    texts = {name: page(text=f"{WORDS} {name}") for name in names}
+    texts |= {f"{language}lost.html": page("<title>Lost</title>", text)}
+    urls = [base + name for name in texts]
+    build(tmp_path, **texts, **{"sitemap.xml": urlset(*urls).decode()})
+    codes = ["page-soft-404"]
+    with audit_sync(tmp_path, base_url=base, select=codes) as result:
+        assert reasons(result) == {
+            "page-soft-404": "the folder has no 404.html to compare pages with"
+        }
+    build(tmp_path, **{f"{language}404.html": page("<title>Away</title>", text)})
+    with audit_sync(tmp_path, base_url=base, select=codes) as result:
+        assert hits(result) == {"page-soft-404": [(f"{language}lost.html", "")]}
+
+
 async def test_pages_made_by_the_browser_are_no_error_pages() -> None:
     """One shell for all pages, the error page too, says nothing about any of them."""
     shell = page(text="Loading, please wait")
