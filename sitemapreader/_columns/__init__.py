@@ -102,7 +102,9 @@ def _entry(
 COLUMNS = (
     _entry("loc", "the URL, absolute, as its author wrote it", "always is_url"),
     _entry(
-        "lastmod", "when it was last changed; a text without a zone is UTC", "always"
+        "lastmod",
+        "when it was last changed; a text without a zone is UTC",
+        "always",
     ),
     _entry(
         "changefreq",
@@ -115,13 +117,17 @@ COLUMNS = (
         "always is_repetitive",
     ),
     _entry(
-        "sitemap", "URL of the document that lists it", "always is_url is_repetitive"
+        "sitemap",
+        "URL of the document that lists it",
+        "always is_url is_repetitive",
     ),
     _entry(
-        "lastmod_text", "lastmod as written, to distinguish `2026` from `2026-01-01`"
+        "lastmod_text",
+        "lastmod as written, to distinguish `2026` from `2026-01-01`",
     ),
     _entry(
-        "title", "title of the page, where its record has one: items of feeds, news"
+        "title",
+        "title of the page, where its record has one: items of feeds, news",
     ),
     *(_entry(field.name, field.metadata["meaning"]) for field in EXTENSIONS),
     _entry("alternates", "`xhtml:link`: the page for other languages and media"),
@@ -193,7 +199,9 @@ def has_nothing(values: list[Any]) -> bool:
 
 
 def choose_columns(
-    names: Sequence[str] | None, *, has_sites: bool = False
+    names: Sequence[str] | None,
+    *,
+    has_sites: bool = False,
 ) -> tuple[Column, ...]:
     """Return the columns of these names, in this order; `COLUMNS` for `None`.
 
@@ -201,9 +209,10 @@ def choose_columns(
 
     A column that is named is never left out. Raises ValueError for unknown or repeated names.
     """
-    defaults = SITE_COLUMNS if has_sites else COLUMNS
+    if names is None and has_sites:
+        return SITE_COLUMNS
     if names is None:
-        return defaults
+        return COLUMNS
     # the site comes last in the message
     columns = {column.name: column for column in (*COLUMNS, *DERIVED_COLUMNS)}
     if has_sites:

@@ -84,7 +84,8 @@ def _type_of(annotation: Any) -> pa.DataType:
 
 
 def make_batches(
-    parts: Sequence[OutputRows], columns: tuple[Column, ...] = COLUMNS
+    parts: Sequence[OutputRows],
+    columns: tuple[Column, ...] = COLUMNS,
 ) -> list[pa.RecordBatch]:
     """Return all rows as one batch, if there are any."""
     if any(parts):
@@ -93,7 +94,8 @@ def make_batches(
 
 
 def make_batch(
-    rows: OutputRows, columns: tuple[Column, ...] = COLUMNS
+    rows: OutputRows,
+    columns: tuple[Column, ...] = COLUMNS,
 ) -> pa.RecordBatch:
     """Return rows as a record batch.
 

@@ -125,11 +125,12 @@ def open_output(
         )
     has_columns = fields is not None and list(fields) != ["loc"]
     table_formats = [name for name in all_formats if name not in ("urls", "atom")]
-    for argument, is_used, formats in (
+    restrictions = (
         ("null_terminated", null_terminated, ["urls", "jsonl"]),
         ("header=False", not header, ["csv", "tsv"]),
         ("fields", has_columns, table_formats),
-    ):
+    )
+    for argument, is_used, formats in restrictions:
         if is_used and format not in formats:
             raise ValueError(
                 f"`{argument}` cannot be combined with {format}: leave it out, or "
@@ -305,8 +306,10 @@ async def write_sites(
         async for pair in run.rows():
             output.write(SiteRows([pair]))
         if has_state:  # else leaving the outputs renames them
-            files = outcomes.prepare() if outcomes else ()
-            await run.commit_state([*output.prepare(), *files])
+            files = output.prepare()
+            if outcomes is not None:
+                files += outcomes.prepare()
+            await run.commit_state(files)
 
 
 def write_sites_sync(

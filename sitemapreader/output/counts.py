@@ -116,7 +116,11 @@ class UrlCounts:
         name = self.by.partition(":")[0]
         is_url = name in ("sitemap", "folder")
         value = Column(
-            name, str | None, always=True, is_url=is_url, get=attrgetter("value")
+            name,
+            str | None,
+            always=True,
+            is_url=is_url,
+            get=attrgetter("value"),
         )
         return value, Column("urls", int, always=True)
 
@@ -134,7 +138,7 @@ class UrlCounts:
 
         Of more than 100,000 values, rare ones may have been counted among the others.
         """
-        counts = [UrlCount(*pair) for pair in self._counts.items()]
+        counts = [UrlCount(value, urls) for value, urls in self._counts.items()]
         counts.sort(key=lambda count: (-count.urls, count.value or ""))
         rare = counts[MAX_COUNTED:]
         counts = counts[:MAX_COUNTED]

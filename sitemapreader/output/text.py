@@ -141,8 +141,11 @@ class JsonEncoder(TextEncoder):
         for column, key in zip(self._columns, self._keys, strict=True):
             values = column.read(rows)
             if column.always:
-                write = _encode if column.base is str else to_json
-                parts += repeat(key), _write_all(column, values, write)
+                write: Callable[[Any], str] = to_json
+                if column.base is str:
+                    write = _encode
+                parts.append(repeat(key))
+                parts.append(_write_all(column, values, write))
             elif not has_nothing(values):
                 texts = [
                     "" if value in ABSENT else key + to_json(value) for value in values
@@ -176,7 +179,8 @@ class RowEncoder(TextEncoder):
                 if parts:
                     cells = _neutralise_parts(column, cells)
                 cells = quote(cells)
-            parts += cells, repeat(self._separator)
+            parts.append(cells)
+            parts.append(repeat(self._separator))
         parts[-1] = repeat("\n")
         return _join_parts(parts)
 

@@ -49,9 +49,8 @@ class WorkbookEncoder(Encoder):
             from xlsxwriter import Workbook  # noqa: PLC0415 (an extra)
         self._folder = TemporaryDirectory(prefix="sitemapreader-")
         self._path = Path(self._folder.name) / "table.xlsx"
-        self._book = Workbook(
-            str(self._path), {"constant_memory": True, "tmpdir": self._folder.name}
-        )
+        options = {"constant_memory": True, "tmpdir": self._folder.name}
+        self._book = Workbook(str(self._path), options)
         self._bold = self._book.add_format({"bold": True})
         self._day = self._book.add_format({"num_format": "yyyy-mm-dd"})
         self._moment = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
@@ -71,16 +70,19 @@ class WorkbookEncoder(Encoder):
 
     def _add_sheet(self) -> None:
         self._sheets_of_name += 1
-        number = f" {self._sheets_of_name}" if self._sheets_of_name > 1 else ""
-        self._sheet = self._book.add_worksheet(self._name + number)
-        self._row = 1
-        self._sheet.freeze_panes(1, 0)
+        name = self._name
+        if self._sheets_of_name > 1:
+            name += f" {self._sheets_of_name}"
+        sheet = self._book.add_worksheet(name)
+        sheet.freeze_panes(1, 0)
         for index, column in enumerate(self._columns):
-            self._sheet.write_string(0, index, column.name, self._bold)
+            sheet.write_string(0, index, column.name, self._bold)
             if column.is_url:
-                self._sheet.set_column(index, index, _URL_CHARS)
+                sheet.set_column(index, index, _URL_CHARS)
             elif column.base is datetime:
-                self._sheet.set_column(index, index, _MOMENT_CHARS)
+                sheet.set_column(index, index, _MOMENT_CHARS)
+        self._sheet = sheet
+        self._row = 1
 
     def encode(self, rows: OutputRows) -> bytes:
         """Write records into the sheet, and return nothing until the end."""
@@ -89,14 +91,18 @@ class WorkbookEncoder(Encoder):
         for cells in zip(*cells_by_column, strict=True):
             if self._row == MAX_ROWS:
                 self._add_sheet()
+            sheet = self._sheet
+            row = self._row
             for index, cell in enumerate(cells):
                 if isinstance(cell, str):
-                    self._sheet.write_string(self._row, index, cell)
+                    sheet.write_string(row, index, cell)
                 elif isinstance(cell, datetime):
-                    form = self._day if cell.time() == time.min else self._moment
-                    self._sheet.write_datetime(self._row, index, cell, form)
+                    form = self._moment
+                    if cell.time() == time.min:
+                        form = self._day
+                    sheet.write_datetime(row, index, cell, form)
                 elif cell is not None:
-                    self._sheet.write_number(self._row, index, cell)
+                    sheet.write_number(row, index, cell)
             self._row += 1
         return b""
 

@@ -320,13 +320,15 @@ class Submission:
         SECURITY: the key is a secret until it is sent. A sitemap may list anybody's URLs.
         """
         if origin not in self._is_owned:
-            site_host = host_of(self._site)
-            host = host_of(origin)
-            is_owned = self._hosts == "any" or site_host == host
-            if self._hosts == "site" and site_of(site_host) == site_of(host):
-                is_owned = True
-            self._is_owned[origin] = is_owned
+            self._is_owned[origin] = self._compare_hosts(host_of(origin))
         return self._is_owned[origin]
+
+    def _compare_hosts(self, host: str) -> bool:
+        """Return whether a host belongs to the site, by the policy `hosts`."""
+        site_host = host_of(self._site)
+        if self._hosts == "any" or host == site_host:
+            return True
+        return self._hosts == "site" and site_of(host) == site_of(site_host)
 
 
 async def submit_changes(
@@ -408,7 +410,11 @@ async def submit_changes(
             )
             async with walking as entries:
                 submission = Submission(
-                    entries.report, site, hosts, service, Outbox(path)
+                    entries.report,
+                    site,
+                    hosts,
+                    service,
+                    Outbox(path),
                 )
                 if is_submitted:
                     await _submit_walk(submission, entries)
@@ -438,10 +444,10 @@ def _has_baseline(path: Path, site: str) -> bool:
     if not path.exists():
         return False
     name = url_key(site)
-    return any(
-        summary.name == name and (summary.urls or not summary.finished)
-        for summary in State(path).sites()
-    )
+    for summary in State(path).sites():
+        if summary.name == name:
+            return summary.urls > 0 or summary.finished is None
+    return False
 
 
 def _copy_state(path: Path, folder: Path) -> Path:

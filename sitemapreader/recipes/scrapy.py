@@ -64,9 +64,11 @@ Entry: TypeAlias = UrlEntry | SitemapEntry
 ENTRY = "sitemap_entry"
 """Key of the entry in a request's `meta`."""
 
-_LEVELS = dict(
-    zip(Severity, (logging.INFO, logging.WARNING, logging.ERROR), strict=True)
-)
+_LEVELS = {
+    Severity.INFO: logging.INFO,
+    Severity.WARNING: logging.WARNING,
+    Severity.ERROR: logging.ERROR,
+}
 _FAILURES = {
     "Forbidden by robots.txt": IssueCode.ROBOTS_DISALLOWED,
     "HttpError": IssueCode.HTTP_STATUS,
@@ -142,12 +144,12 @@ class SitemapReaderSpider(Spider):
 
     def _find_size(self, name: str) -> int:
         """Return one of Scrapy's settings of a size, which the spider may override; 0 for none."""
+        settings = Settings()
         crawler = getattr(self, "crawler", None)
-        if crawler is None:
-            settings = Settings()
-        else:
+        if crawler is not None:
             settings = crawler.settings
-        return int(getattr(self, name.lower(), settings.getint(name)))
+        size = settings.getint(name)
+        return int(getattr(self, name.lower(), size))
 
     def _find_limits(self) -> Limits:
         """Return how much of a document is read."""
@@ -166,7 +168,8 @@ class SitemapReaderSpider(Spider):
     async def start(self) -> AsyncIterator[Request]:
         """Request the documents that `sitemap_urls` names."""
         for url in self.sitemap_urls:
-            for request in self._request_sitemap(SitemapEntry(url, via=Via.GIVEN)):
+            entry = SitemapEntry(url, via=Via.GIVEN)
+            for request in self._request_sitemap(entry):
                 yield request
 
     # -- requests
@@ -175,16 +178,15 @@ class SitemapReaderSpider(Spider):
         if isinstance(entry, UrlEntry):
             yield from self._request_pages(entry)
         elif entry.via is Via.PAGE:
-            self._add_issue(
-                Issue.make(IssueCode.FEED_HAS_MORE, response.url, url=entry.loc)
-            )
+            issue = Issue.make(IssueCode.FEED_HAS_MORE, response.url, url=entry.loc)
+            self._add_issue(issue)
         elif any(pattern.search(entry.loc) for pattern in self._follow):
             yield from self._request_sitemap(entry)
 
     def _request_sitemap(self, entry: SitemapEntry) -> Iterator[Request]:
-        is_robots = entry.loc.partition("?")[0].endswith("/robots.txt")
+        path = entry.loc.partition("?")[0]
         callback: Callback = self._parse_sitemap
-        if is_robots:
+        if path.endswith("/robots.txt"):
             callback = self._parse_robots
         return self._request(entry.loc, entry, callback, self._note_failure)
 
@@ -208,11 +210,17 @@ class SitemapReaderSpider(Spider):
         """Make a request; a URL that Scrapy cannot request is an Issue."""
         try:
             request = Request(
-                url, callback=callback, errback=errback, meta={ENTRY: entry}
+                url,
+                callback=callback,
+                errback=errback,
+                meta={ENTRY: entry},
             )
         except ValueError as error:
             issue = Issue.make(
-                IssueCode.INVALID_URL, entry.sitemap, url=url, value=str(error)
+                IssueCode.INVALID_URL,
+                entry.sitemap,
+                url=url,
+                value=str(error),
             )
             self._add_issue(issue)
         else:
@@ -233,10 +241,11 @@ class SitemapReaderSpider(Spider):
 
     async def _parse_sitemap(self, response: Response) -> AsyncIterator[Request]:
         content_type = response.headers.get("Content-Type") or b""
+        headers = {"content-type": content_type.decode("latin-1")}
         reader = SitemapReader(
             response.url,
             limits=self._find_limits(),
-            charset=charset_of({"content-type": content_type.decode("latin-1")}),
+            charset=charset_of(headers),
         )
         batches = await self._read_batches(reader, response)
         pause = monotonic() + _REACTOR_SECONDS
@@ -260,13 +269,15 @@ class SitemapReaderSpider(Spider):
             self._inc("dropped", stats.dropped)
 
     async def _read_batches(
-        self, reader: SitemapReader, response: Response
+        self,
+        reader: SitemapReader,
+        response: Response,
     ) -> Iterable[Iterable[Event]]:
         """Read until the first entry; return its batch and the later ones, unread."""
         is_truncated = not _TRUNCATION_FLAGS.isdisjoint(response.flags)
-        batches = chain(
-            reader.feed_steps(response.body), reader.close_steps(cut=is_truncated)
-        )
+        body = reader.feed_steps(response.body)
+        end = reader.close_steps(cut=is_truncated)
+        batches = chain(body, end)
         first: list[Event] = []
         for events in batches:
             first += events
