@@ -62,6 +62,8 @@ DISK_ERRORS = (
     duckdb.FatalException,
 )
 """Errors of a full or failing disk, in the statement that writes or in later ones."""
+_IS_DISK_FULL = "failed to offload"
+"""Words of the error about too little memory if there is no room on the disk either."""
 
 
 _FOLDER_PATTERN = "[a-z0-9_~-][a-z0-9_.~-]*"
@@ -206,6 +208,8 @@ class AuditDatabase:
         self.codes: list[str] = []
         self._unseen: dict[str, str] = {}
         """Code -> query of the hits, of rules that have no view yet."""
+        self._hit_pages: set[str] | None = None
+        """Rules whose hits on pages are in the table `page_hit`; `None` before there is one."""
         self._memory = 1
         self.robots: dict[str, Robots] = {}
         with self.map_disk_errors():
@@ -311,9 +315,21 @@ class AuditDatabase:
 
     def ask(self, query: str, **parameters: object) -> list[tuple[Any, ...]]:
         """Run a query and return all its rows; give it more memory if it needs that."""
+        return self._run(
+            lambda: self.connection.execute(query, parameters or None).fetchall()
+        )
+
+    def ask_batches(self, query: str, size: int) -> Iterator[list[tuple[Any, ...]]]:
+        """Run a query as `ask` does, and yield its rows, at most `size` at a time."""
+        found = self._run(lambda: self.connection.execute(query))
+        while batch := found.fetchmany(size):
+            yield batch
+
+    def _run(self, work: Callable[[], T]) -> T:
+        """Run a query; run it again with more memory if it needs that."""
         while True:
             try:
-                return self.connection.execute(query, parameters or None).fetchall()
+                return work()
             except duckdb.OutOfMemoryException:
                 if self._memory >= _MOST_MEMORY:
                     raise
@@ -353,6 +369,23 @@ class AuditDatabase:
         self.ask("DELETE FROM place WHERE code = $code", code=code)
         self.codes = [each for each in self.codes if each != code]
 
+    def query_page_hits(self, codes: Iterable[str]) -> str:
+        """Return a query of the codes and URLs of visited pages that some rules hit.
+
+        One rule after the other is asked, because a query of all needs the memory of all.
+        """
+        codes = list(codes)
+        if self._hit_pages is None:
+            self.ask(_RUNNER_QUERIES["define_page_hits"])
+            self._hit_pages = set()
+        for code in codes:
+            if code not in self._hit_pages:
+                self.show_rules(code)
+                self.ask(_RUNNER_QUERIES["add_page_hits"].format(code))
+                self._hit_pages.add(code)
+        chosen = ", ".join(map(write_literal, ["", *codes]))
+        return f"SELECT code, url FROM page_hit WHERE code IN ({chosen})"
+
     def query_hits(self, code: str) -> str:
         """Return the query of all hits of a rule; raise AuditInputError if it was not run."""
         if code not in self.codes:
@@ -369,6 +402,14 @@ class AuditDatabase:
             yield
         except DISK_ERRORS as error:
             reason = str(error).partition("\n")[0].rstrip(".")
+            if (
+                isinstance(error, duckdb.OutOfMemoryException)
+                and _IS_DISK_FULL not in reason
+            ):
+                raise OSError(
+                    f"a query needs more than {self._memory * MEMORY_MB} MB of memory: "
+                    f"{reason}; choose fewer rules with `select`, or fewer pages"
+                ) from error
             place = self._path
             advice = "name a database on another disk"
             if self._folder is not None:

@@ -225,16 +225,6 @@ def _count_unnamed(database: AuditDatabase, rule: Rule) -> dict[str, int]:
     }
 
 
-def _query_codes(codes: Iterable[str]) -> str:
-    """Return a query of the codes of the rules that hit each URL."""
-    hits = [f"SELECT '{code}' AS code, url FROM rule.\"{code}\"" for code in codes]
-    hits.append("SELECT NULL AS code, NULL AS url WHERE false")
-    return (
-        "SELECT url, string_agg(DISTINCT code, ' ' ORDER BY code) AS codes "
-        f"FROM ({' UNION ALL '.join(hits)}) WHERE url IN (SELECT loc FROM page) GROUP BY url"
-    )
-
-
 # -- the result
 
 
@@ -399,15 +389,12 @@ class Audit:
 
     def _list_rows(self, query: str) -> Iterator[list[tuple[Any, ...]]]:
         """Yield the rows of a query, some at a time."""
-        rows = self._database.connection.execute(query)
-        while batch := rows.fetchmany(_RESULTS_AT_ONCE):
-            yield batch
+        yield from self._database.ask_batches(query, _RESULTS_AT_ONCE)
 
     def _query_pages(self) -> str:
         """Return the query of the visited pages, each with the rules that hit it."""
-        codes = [finding.rule.code for finding in self.findings]
-        self._database.show_rules(*codes)
-        return _QUERIES_OF_PAGES["rows"].format(_query_codes(codes))
+        hits = self._database.query_page_hits(each.rule.code for each in self.findings)
+        return _QUERIES_OF_PAGES["rows"].format(hits)
 
     def write_pages(self, path: str | os.PathLike[str]) -> int:
         """Write a row for each page that was to be visited, and return how many there are.

@@ -383,7 +383,7 @@ class RuleRunner:
         (is_sampled,) = self._database.ask_column(_PAGES["is_sampled"], is_old=is_old)
         if not is_sampled:
             return None
-        query = _PAGES["strata"].format(self._hits_of(codes))
+        query = _PAGES["strata"].format(self._database.query_page_hits(codes))
         rate = estimate_rate(self._database.ask(query, is_old=is_old))
         if rate is None or rate.low == rate.high:
             return None
@@ -422,7 +422,7 @@ class RuleRunner:
             return None
         if not codes:
             return FaultyPages(count=0, of=judged)
-        query = _PAGES["count_faulty"].format(self._hits_of(codes))
+        query = _PAGES["count_faulty"].format(self._database.query_page_hits(codes))
         return FaultyPages(
             count=self._database.ask_column(query, is_old=_SAMPLED[unit])[0],
             of=judged,

@@ -19,6 +19,7 @@ from sitemapreader.audit import (
     compare_audits,
 )
 from tests.audit.page_audits import WORDS, build, list_pages, page
+from tests.support.auditing import limit_memory
 from tests.support.commands import run
 from tests.support.there import known
 from tests.support.walking import urlset
@@ -404,3 +405,44 @@ def test_a_record_that_was_dropped_is_one_of_those_that_were_read(
     with audit_sync(tmp_path, base_url=BASE, select=["template"]) as result:
         (finding,) = result.findings
     assert (finding.count, finding.of) == (40, 70)
+
+
+RULE = """-- title: URLs
+-- severity: warning
+-- unit: URLs
+-- meaning: none
+-- advice: none
+SELECT u.loc AS url, '{}' AS detail, u.document
+FROM url_row u JOIN page p USING (loc) LEFT JOIN document d ON d.id = u.document
+"""
+"""A rule that needs some memory, for its joins; the number makes it another query."""
+
+
+def test_files_need_no_more_memory_for_more_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rules of each page are found one after the other, in the memory of one of them."""
+    site = build_site(tmp_path / "public", lost=[], listed=FINE[:3])
+    rules = build(
+        tmp_path / "rules",
+        **{f"own-{number}.sql": RULE.format(number) for number in range(80)},
+    )
+    limit_memory(monkeypatch, 8)
+    with audit_sync(site, base_url=BASE, select=["custom"], rules=rules) as result:
+        assert result.write_pages(tmp_path / "pages.jsonl") == 3
+        result.write(tmp_path / "report.xlsx")
+    row, *_ = map(json.loads, (tmp_path / "pages.jsonl").read_text().splitlines())
+    assert len(row["findings"].split()) == 80
+
+
+def test_a_query_that_needs_too_much_memory_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No advice about the disk, which has room."""
+    site = build_site(tmp_path / "public", lost=[], listed=FINE[:3])
+    large = RULE.format("' || repeat(loc, 1000000) || '")
+    rules = build(tmp_path / "rules", **{"own.sql": large})
+    limit_memory(monkeypatch, 8)
+    with pytest.raises(OSError, match=r"more than 16 MB of memory.*`select`") as error:
+        audit_sync(site, base_url=BASE, select=["custom"], rules=rules)
+    assert "disk" not in str(error.value)

@@ -258,7 +258,7 @@ SELECT first_folder(key) AS folder, count(*) AS pages,
 FROM page WHERE is_old AND not_judged IS NULL
 GROUP BY folder ORDER BY lost + failed DESC, count(fate) DESC, folder LIMIT 500
 
--- rows: a row a visited page, in the order of their URLs
+-- rows: a row a visited page, in the order of their URLs; {} is the query of the rules that hit them
 SELECT p.loc AS url, status,
        CASE WHEN not_judged IS NULL OR statuses <> '' THEN coalesce(final_url, '') ELSE '' END AS final_url,
        round(1000 * seconds)::BIGINT AS ms, title, CASE WHEN status = 200 THEN is_noindex END AS noindex,
@@ -269,7 +269,9 @@ SELECT p.loc AS url, status,
        coalesce(nullif(split_part(statuses, ' ', 1), '')::USMALLINT, status) AS first_status,
        CASE WHEN status <> 200 OR NOT is_noindex OR chain IS NULL THEN ''
             WHEN noindex_line IS NULL THEN 'header' ELSE 'meta' END AS noindex_by
-FROM page p LEFT JOIN ({}) hits ON hits.url = p.loc
+FROM page p LEFT JOIN (
+    SELECT url, string_agg(code, ' ' ORDER BY code) AS codes FROM ({}) GROUP BY url
+) hits ON hits.url = p.loc
 ORDER BY p.loc, list
 
 -- tally: pages that were wanted, reached in time, visited, and judged, and why not; {0} is which
@@ -294,7 +296,7 @@ SELECT count(*) FROM old
 
 -- count_faulty: judged pages that rules hit; {} is the query of their URLs
 SELECT count(*) FROM page
-WHERE CASE WHEN $is_old THEN is_old ELSE is_listed END AND not_judged IS NULL AND loc IN ({})
+WHERE CASE WHEN $is_old THEN is_old ELSE is_listed END AND not_judged IS NULL AND loc IN (SELECT url FROM ({}))
 
 -- drawn: strata of the sample, of which no page has a fault
 SELECT s.size, count(*) FILTER (not_judged IS NULL), 0
@@ -309,5 +311,5 @@ SELECT (SELECT count(*) FROM sample WHERE is_old = $is_old) < CASE
 
 -- strata: of the sample, and the hits of rules in them; {} is the query of their URLs
 SELECT s.size, count(*) FILTER (not_judged IS NULL),
-       count(*) FILTER (not_judged IS NULL AND loc IN ({}))
+       count(*) FILTER (not_judged IS NULL AND loc IN (SELECT url FROM ({})))
 FROM page JOIN sample s USING (loc) WHERE s.is_old = $is_old GROUP BY s.stratum, s.size

@@ -167,6 +167,12 @@ SELECT '{0}' AS code, coalesce(hit.url, '') AS url, coalesce(hit.detail, '') AS 
        coalesce(document.url, '') AS document
 FROM rule."{0}" AS hit LEFT JOIN document ON document.id = hit.document
 
+-- define_page_hits: which rules hit each visited page
+CREATE TEMP TABLE page_hit (code VARCHAR, url VARCHAR)
+
+-- add_page_hits: {0} is the code of a rule
+INSERT INTO page_hit SELECT DISTINCT '{0}', url FROM rule."{0}" WHERE url IN (SELECT loc FROM page)
+
 -- shared: of the hits of a rule, the ones whose page other rules hit; {0} is its code, {1} are their URLs; {2}
 -- says that it is about links, whose page is the one that they lead to, with which the detail begins
 SELECT count(*) FILTER (
