@@ -111,10 +111,13 @@ class HostHeaders:
         for line in _lines(text):
             name, colon, value = line.partition(":")
             if not line[0].isspace():
-                path = _trim_path(re.sub(r"^https?://[^/]*", "", line.strip()))
-                self._rules.append((_compile(path), []))
+                path = re.sub(r"^https?://[^/]*", "", line.strip())
+                pattern = _compile(_trim_path(path))
+                self._rules.append((pattern, []))
             elif self._rules and colon:
-                self._rules[-1][1].append((name.strip().encode(), value.encode()))
+                headers = self._rules[-1][1]
+                header = (name.strip().encode(), value.encode())
+                headers.append(header)
 
     def find(self, path: str) -> dict[str, str]:
         """Return the headers of a decoded path, as a response has them."""
@@ -134,7 +137,8 @@ def _trim_path(path: str) -> str:
 
 def _lines(text: str) -> Iterator[str]:
     for line in text.splitlines()[:MAX_LINES]:
-        if line.strip() and not line.lstrip().startswith("#"):
+        written = line.lstrip()
+        if written and not written.startswith("#"):
             yield line
 
 
@@ -292,8 +296,9 @@ class PageFolder:
         """Yield file and URL of each page, except pages that no sitemap has to list."""
         for name in sorted(self._files):
             last = name.rpartition(b"/")[2]
-            is_page = _PAGE.fullmatch(last.lower()) and not _NO_PAGE.fullmatch(name)
-            if not is_page or _HIDDEN_FOLDER.search(name):
+            if not _PAGE.fullmatch(last.lower()):
+                continue
+            if _NO_PAGE.fullmatch(name) or _HIDDEN_FOLDER.search(name):
                 continue
             path = name
             if last.startswith(b"index."):
@@ -305,7 +310,9 @@ class PageFolder:
         """Folder -> the response to a made-up path in it, of the top and of languages."""
         visits: dict[str, PageVisit] = {}
         for name in sorted(map(os.fsdecode, self._files)):
-            if ERROR_PATH.match(f"/{name}") and name.endswith((".html", ".htm")):
+            if not name.endswith((".html", ".htm")):
+                continue
+            if ERROR_PATH.match(f"/{name}"):
                 language = name.partition("404")[0]
                 folder = find_folder(self.base_url + language)
                 url = make_up_path(folder)
@@ -367,14 +374,16 @@ class PageFolder:
         the folders that all listed URLs share are tried, and the one below which most of them have
         a file is taken: `base_url`, if no other has more.
         """
-        paths = [_path_of(url) for url in islice(self._list_urls(), _LISTED_TRIED)]
+        urls = islice(self._list_urls(), _LISTED_TRIED)
+        paths = [_path_of(url) for url in urls]
         pages = sum(1 for _ in self.list_pages())
         best = self._prefix
-        most = len(self._find_files(paths, self._prefix))
+        most = self._count_files(paths, best)
         for prefix in _list_shared_folders(paths):
-            found = len(self._find_files(paths, prefix))
+            found = self._count_files(paths, prefix)
             # A start page alone answers for a URL of any depth.
-            if found > most and (found > 1 or found == pages):
+            is_start_page = found == 1 and pages > 1
+            if found > most and not is_start_page:
                 best = prefix
                 most = found
         if best == self._prefix:
@@ -391,9 +400,11 @@ class PageFolder:
                     if origin_of(entry.loc) == self._origin:
                         yield entry.loc
 
-    def _find_files(self, paths: Iterable[bytes], prefix: bytes) -> set[str]:
-        """Return the files that answer for some paths if the folder is below a prefix."""
-        return {self._find_file(path, prefix) for path in paths} - {""}
+    def _count_files(self, paths: Iterable[bytes], prefix: bytes) -> int:
+        """Return how many files answer for some paths if the folder is below a prefix."""
+        files = {self._find_file(path, prefix) for path in paths}
+        files.discard("")
+        return len(files)
 
     def _find_file(self, path: bytes, prefix: bytes) -> str:
         """Return the file of a decoded path; a slash at its end leads to an index alone."""
@@ -419,7 +430,8 @@ class PageFolder:
         try:
             data = self._read_data(visit.file)
         except OSError as error:  # it was there when the folder was listed
-            return attrs.evolve(visit, status=None, error=error.strerror or str(error))
+            reason = error.strerror or str(error)
+            return attrs.evolve(visit, status=None, error=reason)
         has_text = text or self._has_text or self._may_be_error(data)
         facts = read_page(data, visit.final_url, headers, text=has_text)
         return attrs.evolve(visit, headers=headers, facts=facts)
@@ -430,11 +442,14 @@ class PageFolder:
 
     def _may_be_error(self, data: bytes) -> bool:
         """Return whether a page has enough words of an error page for its text to be compared."""
-        lower = data.lower() if self._error_words else b""
-        return any(
-            2 * sum(word in lower for word in words) >= len(words)
-            for words in self._error_words
-        )
+        if not self._error_words:
+            return False
+        lower = data.lower()
+        for words in self._error_words:
+            found = [word for word in words if word in lower]
+            if 2 * len(found) >= len(words):
+                return True
+        return False
 
     def _read_host_file(self, name: str) -> str:
         if name.encode() in self._files:  # not a pipe, nor a link out of the folder
@@ -487,9 +502,9 @@ def _list_files(root: Path) -> Iterator[bytes]:
                 name = prefix + entry.name
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(f"{name}/")
-                elif entry.is_file(follow_symlinks=False) or _is_file_within(
-                    root, root / name
-                ):
+                    continue
+                is_own = entry.is_file(follow_symlinks=False)
+                if is_own or _is_file_within(root, root / name):
                     yield os.fsencode(name)
 
 

@@ -68,7 +68,7 @@ class RobotsCache:
         self._respect = respect
         self._files: dict[str, tuple[Robots, int]] = {}
         """Origin -> its robots.txt and the size of that; the one that was used last is last."""
-        self._fetching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._fetching = WeakValueDictionary[str, asyncio.Lock]()
 
     async def check(self, url: str) -> None:
         """Raise FetchError, mostly ROBOTS_DISALLOWED or ROBOTS_UNREACHABLE, if it forbids a page.
@@ -122,8 +122,10 @@ class RobotsCache:
 
     def find_cached(self, url: str) -> Robots | None:
         """Return the robots.txt for a URL if it was fetched, else `None`."""
-        robots, _ = self._files.get(origin_of(url), (None, 0))
-        return robots
+        file = self._files.get(origin_of(url))
+        if file is None:
+            return None
+        return file[0]
 
     async def fetch(self, url: str, via: Via | None) -> tuple[Robots, int]:
         """Fetch and parse a robots.txt; return it with its size."""
@@ -133,8 +135,7 @@ class RobotsCache:
             async with self._client.open(url) as response:
                 body = await read_body(response, ROBOTS_MAX_BYTES, cut=True)
             size = max(size, len(body))
-            agent = self.user_agent
-            robots = await parse_robots_aside(body, response.url, agent)
+            robots = await parse_robots_aside(body, response.url, self.user_agent)
         except FetchError as error:
             if error.code in _TELLING:
                 raise
@@ -152,9 +153,11 @@ class RobotsCache:
                 self.set_delay(url, delay)
 
     def _forget(self) -> None:
-        sizes = [size for _, size in self._files.values()]
-        while sum(sizes) > MAX_REMEMBERED_BYTES:
-            del sizes[0], self._files[next(iter(self._files))]
+        total = sum(size for _, size in self._files.values())
+        while total > MAX_REMEMBERED_BYTES:
+            oldest = next(iter(self._files))
+            _, size = self._files.pop(oldest)
+            total -= size
 
 
 async def parse_robots_aside(

@@ -53,8 +53,9 @@ def list_long_words(data: bytes) -> list[bytes]:
     A page that `ErrorPage.is_like` calls alike has at least half of them.
     """
     text = join_text(data.lower().decode("utf-8", "replace"))
-    longest = sorted({*_SHOWN_WORD.findall(text)}, key=lambda word: (-len(word), word))
-    return [word.encode() for word in longest[:_LONG_WORDS]]
+    words = sorted(set(_SHOWN_WORD.findall(text)))
+    words.sort(key=len, reverse=True)
+    return [word.encode() for word in words[:_LONG_WORDS]]
 
 
 @attrs.frozen
@@ -124,13 +125,13 @@ def find_soft_errors(
         pages: all visits that are known of the site.
     """
     pages = [page for page in pages if page.not_judged is None and page.status == 200]
-    folders = set()
+    folders = {find_folder(page.url) for page in pages}
+    groups: dict[str, list[PageVisit]] = defaultdict(list)
     for page in pages:
-        folders.add(find_folder(page.url))
-        folders.add(find_folder(page.final_url))
-    known = _list_error_pages(probes, folders)
+        groups[find_folder(page.final_url)].append(page)
+    known = _list_error_pages(probes, folders | groups.keys())
     distrusted = set()
-    for folder, found in _group_by_folder(pages).items():
+    for folder, found in groups.items():
         trusted = [each for each in known[folder] if _is_told_apart(each, found)]
         if len(trusted) < len(known[folder]):
             distrusted.add(folder)
@@ -153,17 +154,11 @@ def _list_error_pages(
         own[folder] = [error_page]
         if error_page.is_error:
             of_host[urlsplit(folder).netloc].append(error_page)
-    return {
-        folder: own.get(folder) or of_host[urlsplit(folder).netloc]
-        for folder in folders
-    }
-
-
-def _group_by_folder(pages: Iterable[PageVisit]) -> dict[str, list[PageVisit]]:
-    groups = defaultdict(list)
-    for page in pages:
-        groups[find_folder(page.final_url)].append(page)
-    return groups
+    known = {}
+    for folder in folders:
+        host = urlsplit(folder).netloc
+        known[folder] = own.get(folder, of_host[host])
+    return known
 
 
 def _is_told_apart(error_page: ErrorPage, pages: Iterable[PageVisit]) -> bool:
