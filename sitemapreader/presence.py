@@ -551,12 +551,6 @@ class _Question:
         facts = visit.facts
         if facts is None or visit.not_judged is not None:
             return
-        if facts.says_missing and visit.status == 200:
-            self.add(
-                CauseCode.SOFT_404,
-                "the page returns 200, and says that there is no such page: if so, let it return "
-                "404",
-            )
         noindex = facts.find_noindex("googlebot")
         if noindex is not None:
             directive = ": ".join(excerpt(part) for part in noindex)
@@ -918,11 +912,11 @@ class _Visits:
             self._pages[visit.url] = visit
         soft_errors = self._find_errors().urls
         for question in questions:
-            is_said = any(cause.code is CauseCode.SOFT_404 for cause in question.causes)
-            if question.url in soft_errors and not is_said:
+            if question.url in soft_errors:
                 question.add(
                     CauseCode.SOFT_404,
-                    "the page returns 200, but has the content of a page that does not exist",
+                    "the page returns 200, but has the content of a page that does not exist: let "
+                    "it return 404",
                 )
 
     def _find_errors(self) -> SoftErrors:

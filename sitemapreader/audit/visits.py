@@ -550,6 +550,7 @@ def _describe_visit(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
         "says_missing": facts.says_missing,
         "shows": facts.shows,
         "missing_words": " ".join(facts.missing_words) or None,
+        "is_notice": facts.is_notice,
     }
 
 
@@ -562,6 +563,7 @@ def _restore_visit(
     template_hash: str | None,
     says_missing: bool | None,
     missing_words: str | None,
+    is_notice: bool | None,
 ) -> PageVisit:
     """Return a visit with the texts that its row has."""
     facts = PageFacts(
@@ -570,6 +572,7 @@ def _restore_visit(
         template_hash=template_hash,
         says_missing=bool(says_missing),
         missing_words=frozenset((missing_words or "").split()),
+        is_notice=bool(is_notice),
     )
     return PageVisit(loc, final_url, status=status, facts=facts, file=file)
 

@@ -84,6 +84,8 @@ class PageFacts:
         shows: "nothing" of a page without a text, an image, a frame or a form; "scripts" if scripts
             may add these in a browser; else "something".
         missing_words: the different words with which a short text says so, without its address.
+        is_notice: whether a sentence about this page, such as "This product is no longer
+            available", says so, and little else is there.
         lines: of the elements that say so, from 1: of ("canonical", URL), ("refresh", URL),
             ("alternate de", URL) for each code, and of a crawler and its directive. A header has
             none.
@@ -101,6 +103,7 @@ class PageFacts:
     says_missing: bool = False
     shows: Visible = "something"
     missing_words: frozenset[str] = frozenset()
+    is_notice: bool = False
     lines: Mapping[tuple[str, str], int] = MappingProxyType({})
 
     def find_noindex(
@@ -186,6 +189,7 @@ def read_page(
         template_hash=template_hash,
         says_missing=says_missing,
         missing_words=missing_words,
+        is_notice=says_missing and is_missing_notice(head.title or "", words),
         shows=find_shown(data, page, kind),
         lines=lines,
     )
@@ -222,7 +226,7 @@ def join_text(page: str) -> str:
                 depth += 1
             if not depth:
                 frame = ""
-    return decode_text(" ".join(texts))
+    return decode_text("\n".join(texts))
 
 
 _SHOWN = frozenset(
@@ -283,16 +287,55 @@ _BEGINNING = 500
 MAX_MISSING_CHARS = 10_000
 """Length of an error page whose words are kept."""
 _MISSING_WORD = re.compile(r"\w+")
-_MISSING = re.compile(
-    r"\b(?:404|(?:\w*(?:not|n\Wt)|no longer) (?:be |seem to |appear to )?(?:found|find|exist)"
+_ABSENCE = (
+    r"\b(?:(?:\w*(?:not|n\Wt)|no longer) (?:be |seem to |appear to )?(?:found|find|exist)"
     r"|no longer available|(?:is|was|been) (?:gone|removed|deleted)"
     r"|no such page|nicht (?:gefunden|mehr verfügbar)|existiert nicht|introuvable"
     r"|n\Wexiste (?:pas|plus)|no (?:se )?(?:encontr|existe)|não (?:encontrad|existe)"
     r"|non (?:trovat|esiste)|niet gevonden|bestaat niet|nie (?:znaleziono|istnieje)"
     r"|не (?:найден|существует)|hittades inte|ikke (?:fundet|funnet))"
-    r"|見つかりません|不存在|找不到|찾을 수 없".replace(" ", r"\s+"),
+    r"|見つかりません|不存在|找不到|찾을 수 없"
+).replace(" ", r"\s+")
+_MISSING = re.compile(rf"\b404|{_ABSENCE}", re.IGNORECASE)
+
+
+_MAX_NOTICE_CHARS = 400
+"""Length of a text that says little beside one sentence."""
+_SENTENCE_END = re.compile(r"[.!?|·。\uff01]+(?:\s|$)|\n|\s[-\u2013\u2014]\s")
+_SPEAKING = (
+    r"we|we're|i|are|is|was|were|has|have|been|be|could|can|cannot|does|do|it|there|sorry|oops|ups|"
+    r"unfortunately|currently|seems|appears|error|404|the|this|that|which|your|a|an|requested|"
+    r"you|you're|you've|looking|for|searched|tried|to|access|open|wanted|"
+    r"leider|die|diese|dieses|der|das|dieser|gewünschte|angeforderte|gesuchte|wurde|konnte|ist|sie|"
+    r"désolé|la|le|cette|ce|cet|que|vous|cherchez|demandée|demandé|lo|sentimos|el|esta|este|"
+    r"solicitada|solicitado|o|esse|essa|questa|questo|il|deze|de|ta|эта|этот|запрошенная|ble|blev"
+)
+"""Words that may stand around the two that count: a page, and its absence."""
+_THING = (
+    r"(?:page|product|item|article|listing|seite|produkt|artikel|angebot|produit|página|producto"
+    r"|artículo|produto|pagina|prodotto|articolo|stron[aęy]|страница|товар|sidan|siden)\b"
+    r"|ページ|页面|頁面|페이지"
+)
+_AROUND = rf"(?:(?:{_SPEAKING})\b\W*)*"
+_NOTICE = re.compile(
+    rf"\W*{_AROUND}(?:"
+    rf"(?:{_THING})\W*{_AROUND}[がを를]?\s*(?:{_ABSENCE})\w*"
+    r"(?:\s+(?:any\s?more|here|on\s+this\s+(?:server|site)))?\W*\Z"
+    rf"|(?:\w*(?:not|n\Wt)\s+find|no\s+such|nie\s+znaleziono|找不到)\W*{_AROUND}(?:{_THING}))",
     re.IGNORECASE,
 )
+
+
+def is_missing_notice(title: str, text: str) -> bool:
+    """Return whether a short text says in a sentence of its own that its page is missing.
+
+    A poster of the words "404 Not Found" does not, and no article about such pages.
+    """
+    notice = f"{title}\n{text}"
+    if len("".join(notice.split())) > _MAX_NOTICE_CHARS:
+        return False
+    sentences = _SENTENCE_END.split(notice)
+    return any(_NOTICE.match(sentence) for sentence in sentences)
 
 
 def hash_text(text: str) -> str:

@@ -116,7 +116,7 @@ def find_soft_errors(
     probes: Mapping[str, PageVisit],
     pages: Sequence[PageVisit],
 ) -> SoftErrors:
-    """Find the pages that respond as a made-up path does.
+    """Find the pages that respond as a made-up path does, or only say that they are missing.
 
     A page is compared with the path of its own folder, and of the one that it leads to.
 
@@ -194,7 +194,7 @@ def _is_soft_error(page: PageVisit, known: Mapping[str, list[ErrorPage]]) -> boo
     facts = page.facts or PageFacts(page.final_url)
     if page.file and ERROR_PATH.match(f"/{page.file}"):
         return True
-    if facts.says_missing and _has_error_path(page):
+    if facts.is_notice or (facts.says_missing and _has_error_path(page)):
         return True
     key = url_key(page.url)
     final_key = url_key(page.final_url)

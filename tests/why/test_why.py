@@ -388,7 +388,7 @@ async def test_a_page_that_says_that_it_is_missing_is_no_page_to_add() -> None:
         }
         missing, fine = await why([f"{site.base}/b", f"{site.base}/c"])
     codes = causes_of(missing)
-    assert "says that there is no such page" in codes[CauseCode.SOFT_404].message
+    assert "a page that does not exist" in codes[CauseCode.SOFT_404].message
     assert CauseCode.PAGE_FINE not in codes
     assert CauseCode.PAGE_FINE in causes_of(fine)
 

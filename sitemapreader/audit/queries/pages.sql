@@ -150,13 +150,14 @@ WHERE not_judged IS NULL AND file = ''
 
 -- list_texts: pages that may respond as a made-up path does; of those whose text cannot be that of an error
 -- page, and was not read in a folder, as many as show that not most pages are alike
-SELECT loc, final_url, status, file, text_hash, template_hash, says_missing, missing_words
+SELECT loc, final_url, status, file, text_hash, template_hash, says_missing, missing_words,
+       is_notice
 FROM page
 WHERE not_judged IS NULL AND status = 200 AND (
     $has_probes AND (template_hash IS NOT NULL OR final_key <> key OR file <> '')
-    OR is_error_path('/' || file) OR is_error_path(path_of(key))
+    OR is_notice OR is_error_path('/' || file) OR is_error_path(path_of(key))
 )
-QUALIFY file = '' OR template_hash IS NOT NULL OR is_error_path('/' || file)
+QUALIFY file = '' OR template_hash IS NOT NULL OR is_notice OR is_error_path('/' || file)
     OR row_number() OVER (PARTITION BY first_folder(key), template_hash IS NULL)
        <= 1 + 2 * count(template_hash) OVER (PARTITION BY first_folder(key))
 

@@ -272,6 +272,7 @@ CREATE TABLE page (            -- a row a visit
     template_hash VARCHAR,     -- the same without its own address
     says_missing BOOLEAN,      -- in words
     missing_words VARCHAR,     -- these, of a short text
+    is_notice BOOLEAN,         -- a sentence about the page says so, and little else is there
     shows VARCHAR,             -- something, scripts, nothing
     noindex_line UINTEGER, canonical_line UINTEGER,         -- of its source; NULL for headers
     refresh_line UINTEGER, alternate_line UINTEGER,
