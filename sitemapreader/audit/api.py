@@ -130,16 +130,21 @@ class AuditRun:
                     fetcher = cast("HttpFetcher", fetcher).client()
             else:
                 fetcher = cast("Fetcher", source.fetcher)
+            # those of the whole audit: the walk has had some of them
+            seconds = min(
+                limits.walk_seconds, most.total_seconds() if most else math.inf
+            )
             if self._is_http and self._needs_robots():
-                await fetch_robots(self._database, fetcher, network.user_agent)
+                await fetch_robots(
+                    self._database,
+                    fetcher,
+                    network.user_agent,
+                    seconds=seconds - (monotonic() - begun),
+                )
             if requests_pages or source.kind != "sitemap":
                 named = [source.url, *find_old_host(self._database)]
                 if old is not None:
                     named.append(old.url)
-                # those of the whole audit: the walk has had some of them
-                seconds = min(
-                    limits.walk_seconds, most.total_seconds() if most else math.inf
-                )
                 left = seconds - (monotonic() - begun)
                 await self._visits.visit(
                     fetcher,

@@ -269,9 +269,15 @@ async def fetch_robots(
     database: AuditDatabase,
     fetcher: Fetcher,
     agent: str,
+    *,
+    seconds: float,
 ) -> None:
-    """Read the robots.txt of other origins with URLs or images, unless it fails."""
-    rules = RobotsCache(fetcher, agent)
+    """Read the robots.txt of other origins with URLs or images, unless it fails.
+
+    A host that asks to wait for longer than `seconds` from now is not waited for.
+    """
+    until = asyncio.get_running_loop().time() + seconds
+    rules = RobotsCache(fetcher, agent, until=until)
     most = MAX_FETCHED + len(database.robots)
     for origin in database.ask_column(_QUERIES["origins"], limit=most):
         if origin not in database.robots and len(database.robots) < most:

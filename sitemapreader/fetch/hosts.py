@@ -168,9 +168,14 @@ class Host:
                 self.steps += 1
 
     def note_refusal(self, error: FetchError, longest_wait: float) -> None:
-        """Slow down after a 429; obey a Retry-After of up to `longest_wait` seconds."""
+        """Slow down after a 429; obey a Retry-After of up to `longest_wait` seconds.
+
+        A document that is given up because of its own Retry-After delays no other one.
+        """
         if error.http_status == 429:
             self.slow_down()
+        elif error.code is IssueCode.RETRY_LATER:
+            return
         wait = error.retry_after_seconds
         if wait is not None and wait <= longest_wait:
             self.defer(wait)

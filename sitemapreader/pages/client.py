@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import attrs
 
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
+from sitemapreader.pages.robots import count_seconds_until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -35,7 +37,7 @@ class PageClient:
         client: sends the requests, and waits for each Crawl-delay.
         robots: the robots.txt files that it obeys.
         breaker: pauses hosts that fail; `None` to ask them all the same.
-        until: time of the event loop beyond which no pause is waited for.
+        until: time of the event loop beyond which no host is waited for.
     """
 
     client: Client
@@ -71,6 +73,7 @@ class PageClient:
             check_redirect=check_redirect or self.robots.check,
             breaker=self.breaker,
             max_redirects=MAX_REDIRECTS,
+            seconds_left=partial(count_seconds_until, self.until),
             error_pages=error_pages,
         )
         async with opening as response:
@@ -80,7 +83,7 @@ class PageClient:
         """Wait while a host is paused, unless it is given up: then the request is refused."""
         # Polled, because a pause ends by the clock alone.
         while 0 < (wait := breaker.wait(url)) < inf:
-            if self.until - asyncio.get_running_loop().time() < wait:
+            if count_seconds_until(self.until) < wait:
                 raise FetchError(IssueCode.RETRY_LATER, url, f"in {wait:.0f} s")
             await asyncio.sleep(min(wait, _PAUSE_CHECK_SECONDS))
         if wait == 0:

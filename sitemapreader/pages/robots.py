@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -39,6 +41,11 @@ _PARSED_AT_ONCE_BYTES = 4_096
 """Size of a robots.txt that takes some milliseconds. Nine of ten files are smaller."""
 
 
+def count_seconds_until(until: float) -> float:
+    """Return the seconds until a time of the event loop."""
+    return max(0.0, until - asyncio.get_running_loop().time())
+
+
 class RobotsCache:
     """Cache of the robots.txt of each origin (scheme, host, port), fetched when first needed.
 
@@ -49,6 +56,7 @@ class RobotsCache:
         user_agent: the crawler that is judged, if the fetcher has no name.
         known: origin -> its robots.txt, of those that were read before.
         respect: False to forbid nothing and to ignore each Crawl-delay.
+        until: time of the event loop beyond which no host is waited for.
     """
 
     def __init__(
@@ -58,6 +66,7 @@ class RobotsCache:
         known: Mapping[str, Robots] | None = None,
         *,
         respect: bool = True,
+        until: float = inf,
     ) -> None:
         if isinstance(fetcher, Client):
             self._client = fetcher
@@ -66,6 +75,7 @@ class RobotsCache:
         self.user_agent = self._client.user_agent
         self._known = known or {}
         self._respect = respect
+        self._until = until
         self._files: dict[str, tuple[Robots, int]] = {}
         """Origin -> its robots.txt and the size of that; the one that was used last is last."""
         self._fetching = WeakValueDictionary[str, asyncio.Lock]()
@@ -132,7 +142,9 @@ class RobotsCache:
         del via
         size = LEAST_ROBOTS_BYTES
         try:
-            async with self._client.open(url) as response:
+            async with self._client.open(
+                url, seconds_left=partial(count_seconds_until, self._until)
+            ) as response:
                 body = await read_body(response, ROBOTS_MAX_BYTES, cut=True)
             size = max(size, len(body))
             robots = await parse_robots_aside(body, response.url, self.user_agent)

@@ -153,9 +153,11 @@ async def visit_pages(
     client = make_client(fetcher, network.user_agent, network)
     for name in trusted:
         client.trust(name)
-    rules = RobotsCache(client, network.user_agent, robots, respect=respect_robots)
-    breaker = HostBreaker(network, by_document=True)
     until = asyncio.get_running_loop().time() + seconds
+    rules = RobotsCache(
+        client, network.user_agent, robots, respect=respect_robots, until=until
+    )
+    breaker = HostBreaker(network, by_document=True)
     pages = PageClient(client, rules, breaker, until)
     visits = _Visits(pages, breaker, slow_seconds, probes)
     waiting = iter(urls)

@@ -130,6 +130,33 @@ async def test_what_says_nothing_about_a_page(path: str) -> None:
     assert visits["page"].not_judged is reason
 
 
+@pytest.mark.parametrize(("status", "judged"), [(503, 4), (429, 0)])
+async def test_a_wait_beyond_the_time_that_is_left_is_not_begun(
+    status: int, judged: int
+) -> None:
+    """A 503 may be of its page alone, and is not judged at once; a 429 speaks for its host."""
+    names = [f"p{number}" for number in range(4)]
+    busy = answer(status, Retry_After="3600")
+    async with serve_pages(busy=busy, **dict.fromkeys(names, HTML)) as server:
+        async with asyncio.timeout(60):
+            found = await visit(
+                server, "busy", *names, network=FetchOptions(per_host=1)
+            )
+    assert found.pop("busy").not_judged is NotJudged.ASKED_TO_WAIT
+    reasons = Counter(each.not_judged for each in found.values())
+    assert reasons[None] == judged
+    assert reasons[NotJudged.ASKED_TO_WAIT] == len(names) - judged
+
+
+async def test_no_robots_file_is_waited_for_beyond_the_time() -> None:
+    """A page is forbidden while its robots.txt cannot be read."""
+    busy = answer(503, Retry_After="600")
+    async with serve_pages(page=HTML, **{"robots.txt": busy}) as server:
+        async with asyncio.timeout(60):
+            visits = await visit(server, "page", seconds=300, network=FetchOptions())
+    assert visits["page"].not_judged is NotJudged.ROBOTS_UNREACHABLE
+
+
 async def test_robots_and_crawl_delay() -> None:
     """A forbidden page is not asked for; robots.txt is read once; a broken one forbids all."""
     robots = "User-agent: *\nDisallow: /private/\nCrawl-delay: 0.05"
