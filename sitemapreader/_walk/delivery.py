@@ -93,17 +93,17 @@ class DocumentEntries:
         if self._context.budget.exhausted is IssueCode.BUDGET_URLS:
             return False
         passed = self._select(offered)
-        kept = self._filter.deduplicate(passed)
-        wanted = len(kept)
+        unique = self._filter.deduplicate(passed)
+        wanted = len(unique)
         granted = self._context.budget.take_urls(wanted)
         self._document.known += len(entries) - len(offered)
         self._document.filtered += len(offered) - wanted
-        sent = kept if granted == wanted else kept[:granted]
+        sent = unique if granted == wanted else unique[:granted]
         if sent:
             self._document.entries += granted
             self._filter.count_delivered(self._context.report, sent)
             await self._context.emit(sent, self.count_new_bytes())
-        await self._memory.record(passed, kept, granted)
+        await self._memory.record(passed, unique, granted)
         return granted == wanted  # the others are for the next walk
 
     def _select(self, entries: Rows) -> Rows:

@@ -116,7 +116,8 @@ class Findings:
         waiting: how many may become so later.
         waits_for: document that the one which is missing for longest waits for; "" for none.
         left: how many left a window.
-        shrunk: documents that lost more than half: their URLs, how many URLs they lost, and kept.
+        shrunk: documents that lost more than half: their URLs, how many URLs they lost, and how
+            many they still list.
         new_losses: number of a document -> how many URLs it lost in this walk.
     """
 
@@ -322,13 +323,13 @@ class DocumentMemory(Protocol):
     async def record(
         self,
         passed: Rows,
-        kept: Rows,
+        unique: Rows,
         sent: int,
     ) -> None:
         """Remember the entries of the last `select` once they are acknowledged.
 
-        `passed` has the entries that passed the filters, and `kept` the ones that `unique` left of
-        them. The first `sent` of `kept` were delivered.
+        `passed` has the entries that passed the filters, and `unique` the ones of them whose URL no
+        earlier one has. The first `sent` of `unique` were delivered.
         """
         ...
 
@@ -417,7 +418,7 @@ class NoDocumentMemory:
     async def record(
         self,
         passed: Rows,
-        kept: Rows,
+        unique: Rows,
         sent: int,
     ) -> None:
         """Remember nothing."""

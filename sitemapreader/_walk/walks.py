@@ -313,8 +313,8 @@ class Walk(TaskStream[Batch]):
             report.waiting = found.waiting
             report.waits_for = found.waits_for
             report.left = found.left
-            for url, lost, kept in found.shrunk:
-                said = f"{kept} {inflect(kept, 'URLs')} listed, {lost} missing"
+            for url, lost, still_listed in found.shrunk:
+                said = f"{still_listed} {inflect(still_listed, 'URLs')} listed, {lost} missing"
                 await context.report_issue(
                     make_issue(IssueCode.SHRUNK, url, value=said)
                 )

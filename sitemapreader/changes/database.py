@@ -17,8 +17,6 @@ import zlib
 from contextlib import closing, contextmanager, suppress
 from functools import cache, partial
 from importlib.resources import files
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from sitemapreader._event_loop import run_in_thread
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Connection: TypeAlias = sqlite3.Connection
 
-VERSION = 15
+VERSION = 16
 """Version of a state's tables. Files of earlier versions are replaced, of later ones refused."""
 _APPLICATION_ID = 0x534D5244
 """In the header of our files: https://www.sqlite.org/fileformat.html, 1.3.12."""
@@ -58,15 +56,6 @@ _DAMAGE = frozenset(
 
 
 _BULK = re.compile(r"CREATE TABLE (url|stretch|log) ")
-_ADDED = {
-    (
-        "control",
-        "asked_at",
-    ): "ALTER TABLE control ADD COLUMN asked_at REAL NOT NULL DEFAULT 0",
-    ("page", "no_status"): "ALTER TABLE page ADD COLUMN no_status TEXT",
-    ("page", "redirects_to"): "ALTER TABLE page ADD COLUMN redirects_to TEXT",
-}
-"""Table and name of a column that a file of this version may lack -> statement that adds it."""
 _COLUMN = re.compile(
     r"^    (\w+) (INTEGER|REAL|TEXT|BLOB)( NOT NULL)?\b(?! PRIMARY)", re.MULTILINE
 )
@@ -343,12 +332,6 @@ def open_reader(path: Path) -> Iterator[Connection]:
         with closing(opened) as connection:
             if not _check_file(connection, path):
                 raise StateError(path, "nothing was written to it yet")
-            lacking = _find_lacking(connection)
-            for table, columns in groupby(lacking, key=itemgetter(0)):
-                empty = "".join(f", NULL AS {column}" for _, column in columns)
-                connection.execute(
-                    f"CREATE TEMP VIEW {table} AS SELECT *{empty} FROM main.{table}"
-                )
             connection.execute("PRAGMA query_only = ON")
             yield connection
 
@@ -431,8 +414,6 @@ def _open_checked(path: Path) -> Connection:
         if not _check_file(connection, path):
             # before there is a log: the file itself says whose it is
             _create_tables(connection)
-        for column in _find_lacking(connection):
-            connection.execute(_ADDED[column])
         connection.create_function("inflate", 1, _inflate)
         # Once: SQLite prepares all statements anew when another one takes its place.
         connection.create_function("url_key", 1, url_key, deterministic=True)
@@ -504,16 +485,6 @@ def _create_tables(connection: Connection) -> None:
         f"BEGIN IMMEDIATE;\n{script}\n"
         f"PRAGMA application_id = {_APPLICATION_ID};\nPRAGMA user_version = {VERSION};\nCOMMIT;"
     )
-
-
-def _find_lacking(connection: Connection) -> list[tuple[str, str]]:
-    """Return table and name of each column that came to this version after a file."""
-    names = "SELECT name FROM pragma_table_info(?)"
-    return [
-        (table, column)
-        for table, column in _ADDED
-        if (column,) not in connection.execute(names, (table,)).fetchall()
-    ]
 
 
 def _quarantine(path: Path) -> Path:

@@ -79,14 +79,14 @@ class UnsentEntries:
     async def record(
         self,
         passed: Rows,
-        kept: Rows,
+        unique: Rows,
         sent: int,
     ) -> None:
-        """Save that the first `sent` of `kept` are delivered, once that is acknowledged."""
+        """Save that the first `sent` of `unique` are delivered, once that is acknowledged."""
         del passed
         self.is_withheld |= sent < self._selected
         self.has_batches = True
-        await _save_sent(self._writer, self._row, kept[:sent])
+        await _save_sent(self._writer, self._row, unique[:sent])
 
     async def end(self) -> None:
         """Save nothing more."""
@@ -119,20 +119,20 @@ class _Compared:
         numbers = [*map(id, self.offered)]
         return self.places[numbers.index(id(entry))]
 
-    def mark(self, passed: Rows, kept: Rows) -> str:
+    def mark(self, passed: Rows, unique: Rows) -> str:
         """Return the marks of the entries: see the table `log`."""
         marks = ["s"] * len(self.keys)
         for place in self.deleted:
             marks[place] = "n" if self.changes[place] is Change.NEW else "d"
-        if len(kept) == len(self.offered):  # most often
+        if len(unique) == len(self.offered):  # most often
             return "".join(marks)
         # What `unique` drops was handed over by another document: it counts as sent.
         are_passed = {*map(id, passed)}
-        are_kept = {*map(id, kept)}
+        are_unique = {*map(id, unique)}
         for place, entry in zip(self.places, self.offered, strict=True):
             if id(entry) not in are_passed:
                 marks[place] = "u" if self.changes[place] is Change.NEW else "o"
-            elif id(entry) not in are_kept:
+            elif id(entry) not in are_unique:
                 marks[place] = "w"
         return "".join(marks)
 
@@ -182,7 +182,7 @@ class ChangedEntries:
             keys = list(compress(keys, is_there))
         records = hash_records(rows)
         # What a record says of itself happened since some day; this, since the last walk. What it
-        # says was deleted is told at the end of the walk.
+        # says was deleted is delivered at the end of the walk.
         said = get_column(rows, "change")
         deleted = [n for n, change in enumerate(said) if change is Change.UNLISTED]
         if deleted or self._writer.run.is_new:  # no stretch has them
@@ -251,24 +251,24 @@ class ChangedEntries:
     async def record(
         self,
         passed: Rows,
-        kept: Rows,
+        unique: Rows,
         sent: int,
     ) -> None:
         """Save the entries of the last `select` when they are acknowledged.
 
-        `passed` has the entries that passed the filters, and `kept` the ones that `unique` left of
-        them. The first `sent` of `kept` were delivered.
+        `passed` has the entries that passed the filters, and `unique` the ones of them whose URL no
+        earlier one has. The first `sent` of `unique` were delivered.
         """
         compared = self._compared
         self.is_withheld |= sent < len(compared.offered)
         if self._writer.settings.selection.unique:
-            await _save_sent(self._writer, self._row, kept[:sent])
-        self.news += get_column(kept[:sent], "change").count(Change.NEW)
+            await _save_sent(self._writer, self._row, unique[:sent])
+        self.news += get_column(unique[:sent], "change").count(Change.NEW)
         number = len(compared.keys)
-        if sent < len(kept):  # the next walk begins with this one
-            (first,) = kept[sent : sent + 1]
+        if sent < len(unique):  # the next walk begins with this one
+            (first,) = unique[sent : sent + 1]
             number = compared.find_place(first)
-        marks = compared.mark(passed, kept)
+        marks = compared.mark(passed, unique)
         for part in compared.parts:
             if part.start < number:
                 here = slice(part.start, min(part.stop, number))

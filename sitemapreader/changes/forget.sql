@@ -1,5 +1,5 @@
 -- Confirmed losses: a URL that has moved is known from elsewhere; one that is unlisted is known until
--- that is told, because it is not new if it comes back before.
+-- it is delivered so, because it is not new if it comes back before.
 UPDATE url SET kind = 3
 WHERE site = :site AND kind = 0 AND (key, document) IN (SELECT key, document FROM confirmed_loss)
     AND EXISTS (SELECT 1 FROM page
@@ -8,7 +8,7 @@ WHERE site = :site AND kind = 0 AND (key, document) IN (SELECT key, document FRO
 DELETE FROM url
 WHERE site = :site AND kind = 0 AND (key, document) IN (SELECT key, document FROM confirmed_loss);
 
--- What was told, and what left or became unlisted long ago.
+-- What was delivered as unlisted, and what left or became unlisted long ago.
 DELETE FROM url INDEXED BY url_lost
 WHERE site = :site AND kind = 4 AND lost_stamp IS NOT NULL;
 
@@ -21,19 +21,19 @@ WHERE site = :site AND +kind = 1 AND lost_stamp IS NOT NULL
 
 DELETE FROM confirmed_loss;
 
--- Pages that are listed again, or became unlisted long ago; never before that could be told.
+-- Pages that are listed again, or became unlisted long ago; never before that could be delivered.
 DELETE FROM page INDEXED BY page_open WHERE site = :site AND (NOT is_unlisted OR is_listed)
     AND EXISTS (SELECT 1 FROM url WHERE site = :site AND key = page.key AND lost_stamp IS NULL);
 
 DELETE FROM page INDEXED BY page_since
 WHERE site = :site AND since < :unlisted_before / 1e9 AND is_unlisted;
 
-DELETE FROM control WHERE site = :site AND asked_at < :before / 1e9;
+DELETE FROM neighbor WHERE site = :site AND asked_at < :before / 1e9;
 
 -- One that comes back unchanged does not list again what is forgotten here; nor has it a turn.
 UPDATE document SET complete = 0, rate = 0
-WHERE site = :site AND NOT is_named AND missing_stamp <= :all_confirmed;
+WHERE site = :site AND NOT is_named AND unknown_stamp <= :forget_until;
 
-DELETE FROM document WHERE site = :site AND NOT is_named AND missing_stamp <= :all_confirmed
+DELETE FROM document WHERE site = :site AND NOT is_named AND unknown_stamp <= :forget_until
     AND id NOT IN (SELECT document FROM url WHERE site = (SELECT site FROM document
-        WHERE site = :site AND NOT is_named AND missing_stamp <= :all_confirmed))
+        WHERE site = :site AND NOT is_named AND unknown_stamp <= :forget_until))

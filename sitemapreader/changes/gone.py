@@ -1,18 +1,18 @@
 """The pages of missing URLs: whether they are gone, and whether they return.
 
 Only the status of a page is asked for. It is gone when it answered 404 or 410 in two walks that are
-`confirm_after` apart, each time beside living controls, so that the minutes of a deployment prove
+`confirm_after` apart, each time beside living neighbours, so that the minutes of a deployment prove
 nothing. It is asked once more three weeks later; if it lives, it has returned. A page that lives is
 asked again after 1, 2, 4 ... 32 days, as long as its URL is missing.
 
-Controls are listed neighbours, other ones in each walk: pages of the same script, or whose names
-differ in numbers only; else of the same folder; else of the folders above. A control that responds
-with 404 speaks against believing its neighbours, until it has done so for nine days: a site may be
-deployed in each minute in which it is walked. These days are seven walks at least, and a control
-that was not asked in seven walks counts from anew: two outages are no long one. Where listed pages
-are dead, the controls therefore stay the same, because others would be dead for no time yet. The
-next place is used only if fewer than `_CANDIDATES` are listed here, and of these none lives, and
-none is dead for a shorter time.
+Neighbours are listed pages, other ones in each walk: pages of the same script, or whose names
+differ in numbers only; else of the same folder; else of the folders above. If one responds with
+404, no page beside it is believed, until it has done so for nine days: a site may be deployed in
+each minute in which it is walked. These days are seven walks at least, and a neighbour that was not
+asked in seven walks counts from anew: two outages are no long one. Where listed pages are dead, the
+neighbours therefore stay the same, because others would be dead for no time yet. The next place is
+used only if fewer than `_CANDIDATES` are listed here, and of these none lives, and none is dead for
+a shorter time.
 
 A host that fails several times in a row, by 429, 5xx or silence, is left alone for the rest of the
 walk. Its other pages stay due, and the next walk begins with them. A page that is forbidden (401,
@@ -61,7 +61,7 @@ T = TypeVar("T")
 _NUMBERS = re.compile(r"[0-9]+")
 
 _AT_ONCE = 50
-"""Number of pages that are requested between two checks of the controls."""
+"""Number of pages that are requested between two checks of the neighbours."""
 _REDIRECT_CODES = frozenset({IssueCode.TOO_MANY_REDIRECTS, IssueCode.REDIRECT_LOOP})
 _REDIRECTED = 302
 """Status of a page whose fetcher says that it redirects, and not how."""
@@ -75,14 +75,14 @@ _PATIENT_TRIES = 8
 """Tries without evidence after which the pause grows, too."""
 _RECHECK_SECONDS = 21 * _DAY_OF_SECONDS
 _CANDIDATES = 12
-"""Controls of one place that a walk may ask."""
+"""Neighbours of one place that a walk may ask."""
 _DEAD_SECONDS = 9 * _DAY_OF_SECONDS - 3_600
-"""Time after which a listed page with 404 stops being a control: so long that a dead page is
-told within ten days, though the walks of two days are not exactly a day apart. An outage of a
+"""Time after which a listed page with 404 stops being a neighbour: so long that a dead page
+is gone within ten days, though the walks of two days are not exactly a day apart. An outage of a
 section must be shorter."""
-_ENOUGH_CONTROLS = 3
-"""Number of living controls after which no further one is requested. One is enough if its place has
-no more."""
+_ENOUGH_NEIGHBORS = 3
+"""Number of living neighbours after which no further one is requested. One is enough if its place
+has no more."""
 
 
 @attrs.frozen
@@ -109,10 +109,10 @@ class PageChecker:
         self._pages = pages
         self._writer = writer
         self._room = asyncio.Semaphore(context.options.concurrency)
-        self._known_controls: dict[str, tuple[float, float]] = {}
+        self._known_neighbors: dict[str, tuple[float, float]] = {}
         """Listed page -> since when it responds with 404 or 410, and its last request. A page
         that lives is one that will be dead at infinity."""
-        self._asked_controls: set[str] = set()
+        self._asked_neighbors: set[str] = set()
         """Listed pages with a response that is not saved yet."""
         self._redirects: dict[str, Redirect] = {}
         """Page -> its redirect."""
@@ -144,43 +144,43 @@ class PageChecker:
         for page in pages:
             places.setdefault(list_places(page.loc)[0], []).append(page)
         wanted = {place for page in pages for place in list_places(page.loc)}
-        sql = "SELECT loc, dead_at, asked_at FROM control WHERE site = ?"
+        sql = "SELECT loc, dead_at, asked_at FROM neighbor WHERE site = ?"
         known = await file.query(lambda db: db.execute(sql, (run.site,)).fetchall())
-        self._known_controls = {loc: (since, last) for loc, since, last in known}
+        self._known_neighbors = {loc: (since, last) for loc, since, last in known}
         find = partial(
-            find_controls,
+            find_neighbors,
             site=run.site,
             seed=run.stamp,
             places=wanted,
             known={loc: since for loc, since, _ in known},
         )
-        controls = await file.work(find, run.name)
+        neighbors = await file.work(find, run.name)
         for place, several in places.items():
             for some in _slice(several, _AT_ONCE):
                 if self._is_given_up(place):
                     break
-                request = self._request_batch([page.loc for page in some], controls)
+                request = self._request_batch([page.loc for page in some], neighbors)
                 try:
                     statuses = await self._context.budget.within(request, place)
                 except FetchError:  # the time is over
-                    await file.work(self._save_controls, run.name)
+                    await file.work(self._save_neighbors, run.name)
                     return
                 rows = list(map(self._judge, some, statuses))
                 await file.work(partial(self._save, rows), run.name)
                 yield
 
     def _save(self, rows: list[dict[str, Any]], db: Connection) -> None:
-        """Save the responses of pages, and of their controls."""
+        """Save the responses of pages, and of their neighbours."""
         db.executemany(_UPDATE_PAGE, rows)
-        self._save_controls(db)
+        self._save_neighbors(db)
 
-    def _save_controls(self, db: Connection) -> None:
+    def _save_neighbors(self, db: Connection) -> None:
         site = self._writer.run.site
         db.executemany(
-            "INSERT OR REPLACE INTO control VALUES (?, ?, ?, ?)",
-            [(site, url, *self._known_controls[url]) for url in self._asked_controls],
+            "INSERT OR REPLACE INTO neighbor VALUES (?, ?, ?, ?)",
+            [(site, url, *self._known_neighbors[url]) for url in self._asked_neighbors],
         )
-        self._asked_controls.clear()
+        self._asked_neighbors.clear()
 
     def _note(
         self,
@@ -190,15 +190,19 @@ class PageChecker:
     ) -> dict[str, Any]:
         """Return the columns of a page after it was requested."""
         now = self._writer.now
-        # a page that is gone is told by the status that proved it
-        is_kept = page.is_gone and answer not in ABSENT_STATUSES and not _lives(answer)
+        # a page that is gone is delivered with the status that proved it
+        keeps_status = (
+            page.is_gone and answer not in ABSENT_STATUSES and not _lives(answer)
+        )
         redirect = self._redirects.pop(page.loc, None)
         return {
             "site": self._writer.run.site,
             "key": page.key,
-            "is_kept": is_kept,
+            "keeps_status": keeps_status,
             "status": answer if isinstance(answer, int) else None,
-            "no_status": answer if isinstance(answer, str) and not is_kept else None,
+            "no_status": answer
+            if isinstance(answer, str) and not keeps_status
+            else None,
             "redirects_to": redirect.target if redirect and _lives(answer) else None,
             "now": now,
             "tries": page.tries + 1,
@@ -241,65 +245,65 @@ class PageChecker:
         return columns
 
     async def _request_batch(
-        self, urls: Sequence[str], controls: dict[str, list[str]]
+        self, urls: Sequence[str], neighbors: dict[str, list[str]]
     ) -> Sequence[int | str]:
         """Return the status of each page, or the reason why there is none."""
-        living, reason = await self._find_living(urls, controls)
+        living, reason = await self._find_living(urls, neighbors)
         if living:
             answers = await asyncio.gather(*map(self._request_page, urls))
             if ABSENT_STATUSES.isdisjoint(answers):
                 return answers
-            control = await self._request_page(living[0])
-            if _lives(control):
+            neighbor = await self._request_page(living[0])
+            if _lives(neighbor):
                 return answers
-            reason = DEAD_NEIGHBOR if control in ABSENT_STATUSES else NO_NEIGHBOR
+            reason = DEAD_NEIGHBOR if neighbor in ABSENT_STATUSES else NO_NEIGHBOR
         return [reason] * len(urls)
 
     async def _find_living(
-        self, urls: Sequence[str], controls: dict[str, list[str]]
+        self, urls: Sequence[str], neighbors: dict[str, list[str]]
     ) -> tuple[list[str], str]:
-        """Return living controls of the nearest place; without any, the reason."""
+        """Return living neighbours of the nearest place; without any, the reason."""
         for place in list_places(urls[0]):
-            candidates = [url for url in controls.get(place, ()) if url not in urls]
+            candidates = [url for url in neighbors.get(place, ()) if url not in urls]
             living: list[str] = []
             has_dead = False
             for url in candidates:
-                lives = await self._request_control(url)
+                lives = await self._request_neighbor(url)
                 if self._is_given_up(url):
                     return [], _HOST_DOWN
                 has_dead = has_dead or lives is False
                 living += [url] if lives else []
-                if len(living) == _ENOUGH_CONTROLS and not has_dead:
+                if len(living) == _ENOUGH_NEIGHBORS and not has_dead:
                     return living, ""
             if has_dead:
                 for url in living:
-                    self._note_control(url, math.inf)
+                    self._note_neighbor(url, math.inf)
                 return [], DEAD_NEIGHBOR
             if living or len(candidates) >= _CANDIDATES:  # else it may have more
                 return living, NO_NEIGHBOR
         return [], NO_NEIGHBOR
 
-    async def _request_control(self, url: str) -> bool | None:
-        """Return whether a listed page lives; `None` if that says nothing of its neighbours."""
+    async def _request_neighbor(self, url: str) -> bool | None:
+        """Return whether a listed page lives; `None` if that says nothing of pages beside it."""
         status = await self._request_page(url)
         now = self._writer.now
         if _lives(status):
-            if url in self._known_controls:
-                self._note_control(url, math.inf)
+            if url in self._known_neighbors:
+                self._note_neighbor(url, math.inf)
             return True
         if status not in ABSENT_STATUSES:
             return None
-        since, last = self._known_controls.get(url, (now, now))
+        since, last = self._known_neighbors.get(url, (now, now))
         if since > now or last < self._patience_since:
             since = now
-        self._note_control(url, since)
+        self._note_neighbor(url, since)
         if since <= min(self._patience_since, now - _DEAD_SECONDS):
             return None
         return False
 
-    def _note_control(self, url: str, dead_at: float) -> None:
-        self._known_controls[url] = (dead_at, self._writer.now)
-        self._asked_controls.add(url)
+    def _note_neighbor(self, url: str, dead_at: float) -> None:
+        self._known_neighbors[url] = (dead_at, self._writer.now)
+        self._asked_neighbors.add(url)
 
     async def _request_page(self, url: str) -> int | str:
         """Return the status of a page, or the code of the error without one."""
@@ -337,7 +341,7 @@ class PageChecker:
 
 
 _UPDATE_PAGE = (
-    "UPDATE page SET status = iif(:is_kept, status, :status), no_status = :no_status,"
+    "UPDATE page SET status = iif(:keeps_status, status, :status), no_status = :no_status,"
     " redirects_to = :redirects_to, asked_at = :now, tries = :tries, dead_at = :dead_at,"
     " is_gone = :is_gone, due = :due"
     " WHERE site = :site AND key = :key"
@@ -357,10 +361,10 @@ async def _refuse_redirect(url: str) -> None:
     raise FetchError(IssueCode.TOO_MANY_REDIRECTS, url)
 
 
-# -- controls
+# -- neighbours
 
 
-def find_controls(
+def find_neighbors(
     db: Connection,
     site: int,
     seed: int,
@@ -377,12 +381,12 @@ def find_controls(
         site: the site of the walk.
         seed: another one gives other URLs.
         places: places as of `list_places`.
-        known: controls of earlier walks -> since when they are dead; infinity if they live.
+        known: neighbours of earlier walks -> since when they are dead; infinity if they live.
     """
     dead, living = _find_known(db, site, seed, places, known)
     found = {place: dead[place] + living[place] for place in places}
     sizes = {place: len(found[place]) + _CANDIDATES for place in places}
-    unfilled = {place for place in places if len(living[place]) < _ENOUGH_CONTROLS}
+    unfilled = {place for place in places if len(living[place]) < _ENOUGH_NEIGHBORS}
     start = blake2b(str(seed).encode(), digest_size=10).digest()
     sql = "SELECT loc FROM url WHERE site = ? AND key {} ? AND lost_stamp IS NULL ORDER BY key"
     rows = chain.from_iterable(
@@ -409,7 +413,7 @@ def _find_known(
     places: Collection[str],
     known: Mapping[str, float],
 ) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Return the dead and the living known controls of the places where some are dead."""
+    """Return the dead and the living known neighbours of the places where some are dead."""
     sql = "SELECT 1 FROM url WHERE site = ? AND key = ? AND lost_stamp IS NULL"
     dead: dict[str, list[str]] = {place: [] for place in places}
     living: dict[str, list[str]] = {place: [] for place in places}

@@ -45,7 +45,7 @@ once.
 
 A document has four dates, which are stamps (nanoseconds): `seen_stamp`, its last outcome;
 `read_stamp`, a full reading; `confirmed_stamp`, the last one that another has confirmed; and
-`missing_stamp`, since when it cannot be read or is not named. Where the clock goes back, all that
+`unknown_stamp`, since when it cannot be read or is not named. Where the clock goes back, all that
 lies in the future of a run is as old as the moment before it (recall.sql).
 
 The steps at the end of a walk (`reconcile`), each a function here or a file of SQL beside:
@@ -65,7 +65,8 @@ The steps at the end of a walk (`reconcile`), each a function here or a file of 
 12. `_count_waiting` and `_name_waited`: how many wait, and for which document
 
 Steps 3, 8, 9, 10 and 12 are for walks with `changes`. Step 3 is also the first one of the next
-walk, for what an interrupted one has left in `log`. After them, `gone.py` requests pages of `page`.
+walk, for what a first or an interrupted one has left in `log`. After them, `gone.py` requests pages
+of `page`.
 """
 
 from __future__ import annotations
@@ -147,13 +148,13 @@ unchanged (claim)."""
 IS_INDEX = f"(document.children > 0 OR document.format = '{Format.INDEX}')"
 IS_GIVEN_UP = (
     f"ifnull(document.missed >= {_PATIENCE_RUNS}"
-    " AND document.missing_stamp <= :patience_since, FALSE)"
+    " AND document.unknown_stamp <= :patience_since, FALSE)"
 )
 """SQL condition: a document was not known for all of the patience."""
 _PROOF = f"""
 WITH standing AS NOT MATERIALIZED (
     SELECT document.id, document.url, document.is_named, document.evidence,
-        document.read_stamp, document.confirmed_stamp, document.missing_stamp,
+        document.read_stamp, document.confirmed_stamp, document.unknown_stamp,
         {IS_INDEX} AS is_index,
         {IS_GIVEN_UP} AS is_given_up
     FROM document WHERE document.site = :site
@@ -162,23 +163,23 @@ WITH standing AS NOT MATERIALIZED (
 -- and up to the last confirmed reading of each index.
 naming AS (
     SELECT min(:naming_confirmed, ifnull(min(standing.confirmed_stamp), :naming_confirmed))
-        AS proven_until
+        AS naming_proven_until
     FROM standing WHERE standing.is_index AND standing.is_named AND NOT standing.is_given_up
 ),
--- A document proves the losses up to `proven_until`; NULL: nothing waits for it.
+-- A document proves the losses up to `document_proven_until`; NULL: nothing waits for it.
 proof AS (
     SELECT standing.*, CASE
         -- any evidence, within the patience: up to its last confirmed reading
         WHEN standing.is_named AND NOT standing.is_given_up
             THEN standing.confirmed_stamp
         -- nothing names it, and what names documents has not confirmed that: the same
-        WHEN NOT standing.is_named AND standing.missing_stamp > naming.proven_until
+        WHEN NOT standing.is_named AND standing.unknown_stamp > naming.naming_proven_until
             THEN standing.confirmed_stamp
         -- a part for all of the patience: what the rest lacks is known a patience later
         WHEN standing.is_named AND standing.evidence = 'part' AND NOT standing.is_index
             THEN max(standing.confirmed_stamp, :patience_since)
         -- absent or no evidence for all of the patience; or not named, which is confirmed
-        ELSE NULL END AS proven_until
+        ELSE NULL END AS document_proven_until
     FROM standing CROSS JOIN naming
 )
 """
@@ -195,7 +196,7 @@ _HAS_LOST = (
 )
 _IS_PENDING = (
     "SELECT EXISTS (SELECT 1 FROM log WHERE site = :site)"
-    " OR EXISTS (SELECT 1 FROM document WHERE site = :site AND to_merge)"
+    " OR EXISTS (SELECT 1 FROM document WHERE site = :site AND reading_to_merge)"
     f" OR {_HAS_LOST.format('url_unsent', ' AND record IS NULL')}"
 )
 """SQL: whether merge.sql has anything to do."""
@@ -203,7 +204,7 @@ _IS_MISSING = (
     f"SELECT {_HAS_LOST.format('url_lost', '')}"
     " OR EXISTS (SELECT 1 FROM document WHERE site = :site AND NOT is_named)"
     " OR EXISTS (SELECT 1 FROM page WHERE site = :site)"
-    " OR EXISTS (SELECT 1 FROM control WHERE site = :site)"
+    " OR EXISTS (SELECT 1 FROM neighbor WHERE site = :site)"
 )
 """SQL: whether a URL, a page, or what names a document is missing, now or before."""
 
@@ -279,9 +280,9 @@ def date_outcome(
             found["confirmed_stamp"] = confirmed
     if run.saves and evidence.is_list and is_new:
         if row.digest is None:
-            found["to_merge"] = -reading
+            found["reading_to_merge"] = -reading
         else:
-            found["to_merge"] = reading
+            found["reading_to_merge"] = reading
         if evidence is not Evidence.FULL:  # as it comes back, it is read again
             found["complete"] = 0
     return found
@@ -357,8 +358,8 @@ def find_waited(
 
 def _name_waited(db: Connection, values: Mapping[str, Any]) -> str:
     query = (
-        "SELECT proof.url FROM proof WHERE proof.proven_until < :lost_stamp"
-        " ORDER BY proof.missing_stamp IS NULL, proof.confirmed_stamp LIMIT 1"
+        "SELECT proof.url FROM proof WHERE proof.document_proven_until < :lost_stamp"
+        " ORDER BY proof.unknown_stamp IS NULL, proof.confirmed_stamp LIMIT 1"
     )
     found = db.execute(_PROOF + query, values).fetchone()
     return found[0] if found else ""
@@ -473,7 +474,7 @@ def reconcile(
     naming_confirmed = _date_naming(db, run, values, knows_all=end.knows_all)
     if not run.saves:
         if has_missing:
-            values["all_confirmed"] = naming_confirmed
+            values["forget_until"] = naming_confirmed
             _execute(db, "forget.sql", values)
         return None
     if not has_missing:
@@ -481,7 +482,8 @@ def reconcile(
             unlisted=0, waiting=0, waits_for="", left=0, shrunk=(), new_losses={}
         )
     values["naming_confirmed"] = naming_confirmed
-    values["all_confirmed"] = _find_all_confirmed(db, values)
+    values["proven_until"] = _find_proven_until(db, values)
+    values["forget_until"] = values["proven_until"]
     new_losses, shrunk = _find_new_losses(db, values)
     if new_losses and run.is_unique:
         _execute(db, "respell.sql", values)
@@ -542,7 +544,7 @@ def _find_unnamed(
     if db.execute(unknown, values).fetchone():
         return
     db.execute(
-        "UPDATE document SET is_named = 0, missing_stamp = :stamp"
+        "UPDATE document SET is_named = 0, unknown_stamp = :stamp"
         " WHERE site = :site AND is_named AND url NOT IN (SELECT url FROM reachable)",
         values,
     )
@@ -552,8 +554,8 @@ def _count_failed_runs(db: Connection, values: Mapping[str, Any]) -> None:
     """Count the runs in which each document was not known, since when it is not."""
     db.execute(
         f"UPDATE document SET missed = iif({_IS_KNOWN}, 0, missed + 1),"
-        f" missing_stamp = iif({_IS_KNOWN}, NULL, ifnull(missing_stamp, :stamp))"
-        f" WHERE site = :site AND is_named AND (missing_stamp > 0 OR NOT {_IS_KNOWN})"
+        f" unknown_stamp = iif({_IS_KNOWN}, NULL, ifnull(unknown_stamp, :stamp))"
+        f" WHERE site = :site AND is_named AND (unknown_stamp > 0 OR NOT {_IS_KNOWN})"
         # In a round, what was not asked was left for another time.
         " AND (NOT :is_round OR document.seen_stamp >= :begin_stamp"
         "  OR url IN (SELECT url FROM reachable WHERE NOT is_wanted))"
@@ -564,11 +566,12 @@ def _count_failed_runs(db: Connection, values: Mapping[str, Any]) -> None:
     )
 
 
-def _find_all_confirmed(db: Connection, values: Mapping[str, Any]) -> int:
+def _find_proven_until(db: Connection, values: Mapping[str, Any]) -> int:
     """Return the stamp up to which all documents, and all that names them, prove losses."""
     query = (
-        "SELECT min(naming.proven_until, ifnull((SELECT min(proof.proven_until) FROM proof),"
-        " naming.proven_until)) FROM naming"
+        "SELECT min(naming.naming_proven_until, ifnull("
+        "(SELECT min(proof.document_proven_until) FROM proof), naming.naming_proven_until))"
+        " FROM naming"
     )
     (oldest,) = db.execute(_PROOF + query, values).fetchone()
     return int(oldest)
@@ -597,7 +600,7 @@ def _is_dead(db: Connection, values: Mapping[str, Any]) -> bool:
     """Return whether no document that a site has named could be read for `_DEAD_AFTER`."""
     long = values["stamp"] - nanoseconds(_DEAD_AFTER)
     sql = (
-        f"SELECT min(missed >= {_PATIENCE_RUNS} AND ifnull(missing_stamp <= {long}, FALSE))"
+        f"SELECT min(missed >= {_PATIENCE_RUNS} AND ifnull(unknown_stamp <= {long}, FALSE))"
         " FROM document WHERE site = :site AND is_named"
     )
     (is_dead,) = db.execute(sql, values).fetchone()
@@ -618,7 +621,7 @@ def _date_naming(
         (missed,) = db.execute(sql, values).fetchone()
         is_given_up = missed >= _PATIENCE_RUNS and read <= values["patience_since"]
         return run.stamp if is_given_up else confirmed
-    asked = run.kept or run.stamp
+    asked = run.oldest_response_stamp or run.stamp
     read, confirmed = confirm(read, confirmed, asked, run.confirm_after)
     indexes = f"WHERE site = :site AND {IS_INDEX} AND is_named AND NOT {IS_GIVEN_UP}"
     db.execute(

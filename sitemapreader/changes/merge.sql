@@ -67,17 +67,17 @@ FROM document CROSS JOIN stretch ON stretch.document = document.id
 CROSS JOIN place ON place.number < length(keys) / 10
 CROSS JOIN url ON url.site = :site AND url.key = substr(keys, 10 * place.number + 1, 10)
     AND url.document = stretch.document
-WHERE document.site = :site AND to_merge > stretch.seen_stamp
+WHERE document.site = :site AND reading_to_merge > stretch.seen_stamp
     AND url.stretch = stretch.id AND url.lost_stamp IS NULL;
 
 UPDATE url SET
     kind = (SELECT its.is_window FROM document AS its WHERE its.id = url.document),
-    lost_stamp = (SELECT its.to_merge FROM document AS its WHERE its.id = url.document)
+    lost_stamp = (SELECT its.reading_to_merge FROM document AS its WHERE its.id = url.document)
 WHERE site = :site AND (key, document) IN (SELECT key, document FROM unseen)
-    AND seen_stamp < (SELECT its.to_merge FROM document AS its WHERE its.id = url.document);
+    AND seen_stamp < (SELECT its.reading_to_merge FROM document AS its WHERE its.id = url.document);
 
-DELETE FROM stretch WHERE document IN (SELECT id FROM document WHERE site = :site AND to_merge > 0)
-    AND seen_stamp < (SELECT its.to_merge FROM document AS its WHERE its.id = stretch.document)
+DELETE FROM stretch WHERE document IN (SELECT id FROM document WHERE site = :site AND reading_to_merge > 0)
+    AND seen_stamp < (SELECT its.reading_to_merge FROM document AS its WHERE its.id = stretch.document)
     AND id NOT IN (SELECT unseen.stretch FROM unseen CROSS JOIN url ON url.site = :site
         AND url.key = unseen.key AND url.document = unseen.document WHERE lost_stamp IS NULL);
 
@@ -85,4 +85,4 @@ DELETE FROM stretch WHERE document IN (SELECT id FROM document WHERE site = :sit
 DELETE FROM url INDEXED BY url_unsent
 WHERE site = :site AND lost_stamp IS NOT NULL AND record IS NULL;
 
-UPDATE document SET to_merge = 0 WHERE site = :site AND to_merge
+UPDATE document SET reading_to_merge = 0 WHERE site = :site AND reading_to_merge

@@ -6,7 +6,7 @@ UPDATE site SET begin_stamp = min(begin_stamp, :stamp - 2), read_stamp = min(rea
 WHERE id = :site;
 
 UPDATE document SET seen_stamp = min(seen_stamp, :stamp - 2), read_stamp = min(read_stamp, :stamp - 2),
-    confirmed_stamp = min(confirmed_stamp, :stamp - 2), missing_stamp = min(missing_stamp, :stamp - 1)
+    confirmed_stamp = min(confirmed_stamp, :stamp - 2), unknown_stamp = min(unknown_stamp, :stamp - 1)
 WHERE site = :site;
 
 UPDATE stretch SET seen_stamp = min(seen_stamp, :stamp - 2)

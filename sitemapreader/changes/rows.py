@@ -73,7 +73,8 @@ class WalkRun:
         ranks: key of a URL -> when it was answered.
         chosen: documents that are due, by keys of URLs, if only those are requested.
         idle: documents that are neither due nor read for the sitemaps that they list.
-        kept: the oldest walk of which it uses an answer; 0 if it has requested all.
+        oldest_response_stamp: the oldest walk of which it uses a response; 0 if it has requested
+            all.
     """
 
     name: str
@@ -94,7 +95,7 @@ class WalkRun:
     ranks: Mapping[str, float] = attrs.field(factory=dict)
     chosen: frozenset[str] | None = None
     idle: frozenset[str] = frozenset()
-    kept: int = 0
+    oldest_response_stamp: int = 0
 
 
 @attrs.frozen
@@ -310,8 +311,8 @@ def find_records(
     """Return key of a known URL -> number of each document that lists it -> record.
 
     A record is that of several, one after another, if the document has several of the URL. The
-    number is negative where the URL was deleted: only another record of it is new. What was told as
-    unlisted or gone is not known.
+    number is negative where the URL was deleted: only another record of it is new. What was
+    delivered as unlisted or gone is not known.
     """
     known: dict[bytes, dict[int, bytes | None]] = {}
     if not keys:

@@ -34,14 +34,15 @@ CREATE TABLE document (
     seen_stamp INTEGER NOT NULL DEFAULT 0,  -- the last outcome
     read_stamp INTEGER NOT NULL DEFAULT 0,  -- a full reading, which one a day later confirms
     confirmed_stamp INTEGER NOT NULL,       -- the last reading that was confirmed
-    missing_stamp INTEGER,        -- since when it cannot be read, or nothing names it; else NULL
-    missed INTEGER NOT NULL DEFAULT 0,    -- in how many runs it could not be read since
+    unknown_stamp INTEGER,      -- since when it cannot be read, or nothing names it; else NULL
+    missed INTEGER NOT NULL DEFAULT 0,    -- in how many runs it could not be read since then
     is_named INTEGER NOT NULL DEFAULT 1,
     -- of its last reading
     complete INTEGER NOT NULL DEFAULT 0,
     is_saved INTEGER NOT NULL DEFAULT 0,  -- whether `url` and `log` have what it listed
-    to_merge INTEGER NOT NULL DEFAULT 0,  -- the date of a reading that `log` has; 0 for none; below 0
-                                -- of the first one, before which no URL can be lost
+    reading_to_merge INTEGER NOT NULL DEFAULT 0,  -- the date of its last reading, by which merge.sql
+                                -- finds what it has lost; negative: of its first one, which can
+                                -- have lost nothing; 0: it is merged
     final_url TEXT NOT NULL DEFAULT '',
     format TEXT,
     etag TEXT,
@@ -80,7 +81,7 @@ CREATE TABLE url (
     seen_stamp INTEGER NOT NULL,  -- the last reading that had it, if that of its stretch is not later
     kind INTEGER NOT NULL,      -- 0: a list has it; 1: a window has it (left when lost_stamp is
                                 -- set); 2: its record says that it was deleted; 3: it is unlisted,
-                                -- and kept until that is told; 4: it was told
+                                -- and stays until it is delivered as unlisted; 4: it was delivered
     lost_stamp INTEGER,           -- the first reading without it since; NULL while it is listed
     stretch INTEGER NOT NULL,
     PRIMARY KEY (site, key, document)
@@ -150,7 +151,7 @@ CREATE TABLE batch (
 CREATE INDEX batch_site ON batch (site, document);
 
 -- answers that rounds use for a day: robots.txt, start pages, guesses that fail
-CREATE TABLE kept (
+CREATE TABLE cached_response (
     site INTEGER NOT NULL,
     url TEXT NOT NULL,          -- as `url_key` writes it
     stamp INTEGER NOT NULL,     -- of the walk that requested it
@@ -188,9 +189,9 @@ CREATE INDEX page_open ON page (site) WHERE NOT is_unlisted OR is_listed;
 CREATE INDEX page_since ON page (site, since);
 CREATE INDEX page_due ON page (site, due) WHERE due IS NOT NULL;
 
--- listed pages that answered 404 or 410 when they were requested as controls, and the living ones
--- beside them: after nine days a dead one is no control any more (gone.py)
-CREATE TABLE control (
+-- listed pages that answered 404 or 410 when they were requested as neighbours of missing ones, and
+-- the living ones beside them: after nine days a dead one is no neighbour any more (gone.py)
+CREATE TABLE neighbor (
     site INTEGER NOT NULL,
     loc TEXT NOT NULL,
     dead_at REAL NOT NULL,      -- since when, at least once in each seven walks; infinity: it lives

@@ -44,9 +44,9 @@ _RESUMABLE_SECONDS = 24 * 3600
 """Older interrupted walks are not resumed."""
 _CLOCK_SLACK = nanoseconds(timedelta(hours=1))
 """Step back of a clock up to which its time only stands still."""
-_KEPT_SECONDS = 24 * 3600
+_CACHED_SECONDS = 24 * 3600
 """Time that a robots.txt may be used (RFC 9309, section 2.4)."""
-_KEPT_HEADERS = ("content-type", "link")
+_CACHED_HEADERS = ("content-type", "link")
 
 
 class StateWriter:
@@ -161,7 +161,7 @@ class StateWriter:
         if revisit is not None:
             return run
         # what it is answered now is newer
-        db.execute("DELETE FROM kept WHERE site = ?", (site,))
+        db.execute("DELETE FROM cached_response WHERE site = ?", (site,))
         if stopped != 0:
             return run
         # The last one did not come to its end: begin with what was read longest ago.
@@ -193,12 +193,12 @@ class StateWriter:
             return None
         # What the state knows as a document is asked for when the schedule says so.
         sql = (
-            "SELECT * FROM kept WHERE site = :site AND url = :url"
+            "SELECT * FROM cached_response WHERE site = :site AND url = :url"
             " AND NOT EXISTS (SELECT 1 FROM document WHERE site = :site AND url = :url)"
         )
         values = {"site": self.run.site, "url": url_key(url)}
         row = await self.file.query(lambda db: db.execute(sql, values).fetchone())
-        if row is None or not 0 <= self.clock() - row[3] < _KEPT_SECONDS:
+        if row is None or not 0 <= self.clock() - row[3] < _CACHED_SECONDS:
             return None
         _, _, asked, _, status, final_url, headers, body = row
         try:
@@ -206,7 +206,8 @@ class StateWriter:
             said = json.loads(headers)
         except (zlib.error, ValueError):  # it is damaged
             return None
-        self.run = attrs.evolve(self.run, kept=min(asked, self.run.kept or asked))
+        oldest = min(asked, self.run.oldest_response_stamp or asked)
+        self.run = attrs.evolve(self.run, oldest_response_stamp=oldest)
         if status == 200:
             return StoredResponse(final_url, plain, status, said, tries=0)
         error = FetchError(IssueCode.HTTP_STATUS, url, f"{status}", http_status=status)
@@ -219,7 +220,7 @@ class StateWriter:
             return
         headers = {
             name: response.headers[name]
-            for name in _KEPT_HEADERS
+            for name in _CACHED_HEADERS
             if name in response.headers
         }
         said = (
@@ -229,7 +230,7 @@ class StateWriter:
             zlib.compress(response.body),
         )
         row = self.run.site, url_key(url), self.run.stamp, self.clock(), *said
-        sql = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        sql = "INSERT OR REPLACE INTO cached_response VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         await self.file.work(lambda db: db.execute(sql, row), self.run.name)
 
     async def finish(self, describe: Callable[[], WalkEnd]) -> Findings | None:
@@ -280,7 +281,7 @@ class StateWriter:
         values = (self.run.site,)
         await self.file.work(lambda db: db.execute(sql, values), self.run.name)
 
-    # -- what is unlisted or gone, and was not told
+    # -- what is unlisted or gone, and was not delivered
 
     async def find_removals(self, kind: RemovalKind) -> Removals:
         """Return some of it, by keys."""

@@ -91,11 +91,11 @@ class DocumentTracker:
     async def record(
         self,
         passed: Rows,
-        kept: Rows,
+        unique: Rows,
         sent: int,
     ) -> None:
         """Save the entries of the last `select` when they are acknowledged."""
-        await self._entries.record(passed, kept, sent)
+        await self._entries.record(passed, unique, sent)
 
     async def finish(
         self,

@@ -31,11 +31,11 @@ WHERE lost.site = :site AND lost.lost_stamp IS NOT NULL AND lost.kind IN (0, 2)
         -- its record says that it was deleted
         lost.kind = 2
         -- a list has lost it, all documents prove that by now, and the list itself
-        OR (NOT lost.kind AND lost.lost_stamp <= :all_confirmed AND (
+        OR (NOT lost.kind AND lost.lost_stamp <= :proven_until AND (
             -- is named by nothing,
             NOT document.is_named
             -- was known in this run,
-            OR document.missing_stamp IS NULL
+            OR document.unknown_stamp IS NULL
             -- has confirmed its loss,
             OR document.confirmed_stamp >= lost.lost_stamp
             -- or was cut, damaged or absent for all of the patience

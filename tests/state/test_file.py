@@ -193,23 +193,6 @@ async def test_an_older_file_is_replaced(db: Path, version: int) -> None:
     assert (await come(db)).codes == []
 
 
-async def test_a_file_of_this_version_gets_the_columns_that_it_lacks(db: Path) -> None:
-    """A file from before a column was added is read, walked with, and not replaced."""
-    await come(db)
-    with closing(sqlite3.connect(db)) as connection:
-        connection.execute("ALTER TABLE control DROP COLUMN asked_at")
-        connection.execute("ALTER TABLE page DROP COLUMN no_status")
-        connection.execute("ALTER TABLE page DROP COLUMN redirects_to")
-    state = State(db)
-    assert (state.sites()[0].urls, [*state.waiting()]) == (1_000, [])
-    walked = await come(db)
-    assert (walked.codes, walked.locs) == ([], [])
-    with closing(sqlite3.connect(db)) as connection:
-        assert connection.execute("SELECT count(asked_at) FROM control").fetchone() == (
-            0,
-        )
-
-
 async def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     """No folder, a folder in its place: StateError says which file, and what is the matter."""
     for path in (tmp_path / "missing" / "site.db", tmp_path):

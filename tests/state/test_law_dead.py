@@ -326,7 +326,7 @@ async def test_dead_neighbours_do_not_hide_a_dead_page(
     answers: dict[str, Any],
     rules: str,
 ) -> None:
-    """Other listed pages are tried as controls, and those of the folder above if none lives."""
+    """Other listed pages are tried as neighbours, and those of the folder above if none lives."""
     host = Host(
         listed=[*folder, "/members/zed", *TOWN], live={*live, *TOWN}, answers=answers
     )

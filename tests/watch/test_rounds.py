@@ -344,7 +344,7 @@ async def test_a_kept_answer_that_is_damaged(rounds: Rounds) -> None:
     assert ROBOTS in (await rounds.walk(serve())).requested
     assert ROBOTS not in (await rounds.walk(serve())).requested
     with closing(sqlite3.connect(rounds.state.path)) as db, db:
-        db.execute("UPDATE kept SET body = x'00'")
+        db.execute("UPDATE cached_response SET body = x'00'")
     assert ROBOTS in (await rounds.walk(serve())).requested
 
 
