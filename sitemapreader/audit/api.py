@@ -17,6 +17,7 @@ from sitemapreader._types.fields import NESTED_ARGUMENTS
 from sitemapreader._types.hosts import HostMap
 from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.options import FetchOptions, Limits
+from sitemapreader._types.urls import origin_of
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.loading import (
     WalkLoader,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 _REQUESTED_ORIGINS = (
     "SELECT DISTINCT scheme_of(key) || '://' || host_of(key) FROM page WHERE file = ''"
 )
+_STAND_IN = "INSERT INTO stand_in VALUES ($site, host_of($origin), host_of($target))"
 
 
 @attrs.define
@@ -185,6 +187,10 @@ class AuditRun:
     def judge(self) -> None:
         """Run the rules; this takes seconds, so run it in a thread."""
         self._database.end_loading()
+        site = self._source.url
+        if target := self._hosts.find(site):
+            origins = {"origin": origin_of(site), "target": origin_of(target)}
+            self._database.ask(_STAND_IN, site=site, **origins)
         self._visits.judge(self._source.url)
         prepare(self._database, self._values)
         judge_robots(self._database, self._figures.robots)

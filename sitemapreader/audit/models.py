@@ -149,6 +149,7 @@ class Need(StrEnum):
     HREFLANG = "hreflang", "links to other languages, in sitemaps or on visited pages"
     WAS = "was", "`--was`"  # the same of the old URLs
     FOLDER = "folder", "a built folder"  # all of its pages were looked up
+    BASE = "base", "a built folder, or a site on a mapped host"
     OVERLAP = "overlap", "a list with most of the URLs"
 
 

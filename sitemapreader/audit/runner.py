@@ -79,6 +79,13 @@ _NO_ALTERNATES = {
 """Why links to other languages are unknown, by whether the pages are unknown, too."""
 
 
+_NEEDED_TABLES = {
+    Need.FOLDER: "built",
+    Need.BASE: "(SELECT 1 FROM built UNION ALL SELECT 1 FROM stand_in)",
+}
+"""Need -> the table that has a row only if it is fulfilled."""
+
+
 def find_unmet_needs(
     database: AuditDatabase,
     report: Report,
@@ -93,10 +100,12 @@ def find_unmet_needs(
     not exist. `unvisited` are needs that visits of pages do not meet; `least_overlap` is the share
     of the URLs that a list of known ones must have.
     """
-    missing = dict(unvisited)
+    missing = dict(unvisited) | {
+        need: "no built folder was read: pass one, with all its pages"
+        for need, table in _NEEDED_TABLES.items()
+        if not database.ask(f"SELECT 1 FROM {table}")
+    }
     doubt = ""
-    if not database.ask("SELECT 1 FROM built"):
-        missing[Need.FOLDER] = "no built folder was read: pass one, with all its pages"
     if not is_http:
         missing[Need.FETCH] = "sitemaps were read from files: pass the URL of the site"
     if not database.ask("SELECT 1 FROM robots WHERE is_searched LIMIT 1"):

@@ -77,6 +77,46 @@ def test_the_pages_of_a_source_are_judged(places: dict[str, str], kind: str) -> 
     assert found["page-not-found"] == 1
 
 
+@pytest.mark.parametrize(
+    ("own", "foreign", "code", "exit_code"),
+    [
+        (0, 3, "base-url-elsewhere", 5),
+        (2, 1, "host-not-public", 5),
+        (3, 0, None, 0),
+    ],
+)
+@pytest.mark.parametrize("is_stand_in", [True, False])
+def test_a_staging_site_that_lists_its_own_urls_does_not_pass(
+    *, own: int, foreign: int, code: str | None, exit_code: int, is_stand_in: bool
+) -> None:
+    """A build with the address of its staging host is an error, one URL or all of them."""
+    hosts: list[str] = []
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        there = hosts[0] if is_stand_in else "http://preview.acme.example"
+        urls = [f"{LIVE}/{number}" for number in range(own)]
+        urls += [f"{there}/{number}" for number in range(foreign)]
+        if request.path == "/robots.txt":
+            return web.Response(text=f"Sitemap: {hosts[0]}/map.xml")
+        if request.path == "/map.xml":
+            listed = "".join(f"<url><loc>{url}</loc></url>" for url in urls)
+            return web.Response(text=f"<urlset {XMLNS}>{listed}</urlset>")
+        text = PAGE.format(request.path)
+        return web.Response(text=text, content_type="text/html")
+
+    with serving(serve) as (url,):
+        hosts.append(url.rstrip("/"))
+        mapped = ["--map-host", f"{LIVE}={hosts[0]}"]
+        words = ("--select", "base-url-elsewhere,host-not-public", "--json", "-q")
+        done = run("audit", LIVE, *words, *mapped)
+    findings = json.loads(done.stdout)["findings"]
+    if own and not is_stand_in:
+        assert findings == []  # another host of the site, as a blog has it
+        return
+    assert done.returncode == exit_code
+    assert next((each["rule"]["code"] for each in findings), None) == code
+
+
 def test_why_a_page_of_a_staging_site_is_missing(places: dict[str, str]) -> None:
     """A single page, and its robots.txt, are requested there as well."""
     with staging() as mapped:

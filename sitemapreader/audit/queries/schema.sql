@@ -340,6 +340,9 @@ CREATE TABLE earlier (         -- pages of --since-audit
 CREATE TABLE unnamed (         -- sitemaps of a built folder that nothing names
     url VARCHAR, pages UBIGINT -- that no other lists
 );
+CREATE TABLE stand_in (        -- one row if the site itself is requested from another host
+    url VARCHAR, host VARCHAR, target VARCHAR
+);
 CREATE TABLE built (           -- one row if the source is a built folder
     base_url VARCHAR, base_key VARCHAR,     -- its URL on the site
     fitting_url VARCHAR,       -- the URL that fits the listed ones, if none is below base_url
