@@ -57,7 +57,8 @@ class AtomEncoder(Encoder):
         parts = [get_column(rows, name)[-MAX_ENTRIES:] for name in names]
         for loc, change, title, lastmod, sitemap in zip(*parts, strict=True):
             url, sitemap_url = map(escape, escape_urls([loc, sitemap]))
-            heading = escape(escape_texts([title or ""])[0]) or url
+            (heading,) = escape_texts([title or ""])
+            heading = escape(heading) or url
             category = str(change or "listed")
             key = str(uuid5(NAMESPACE_URL, f"{category} {self._now} {url}"))
             if any(key in line for line in self._lines):
@@ -90,4 +91,5 @@ def _read_feed(path: Path) -> list[str]:
         text = path.read_text("utf-8", "replace")
     if not text.startswith(_HEAD):
         raise ValueError(f"{path} is not a feed of this program: name another file")
-    return text.removeprefix(_HEAD).splitlines()[:-1]
+    lines = text.removeprefix(_HEAD).splitlines()
+    return lines[:-1]

@@ -129,7 +129,8 @@ class UrlCounts:
         name, cut = _CUTS[self.by]
         self._counts.update(map(cut, get_column(rows, name)))
         if len(self._counts) > _MAX_KEPT:
-            kept = Counter(dict(self._counts.most_common(_MAX_KEPT // 2)))
+            frequent = self._counts.most_common(_MAX_KEPT // 2)
+            kept = Counter(dict(frequent))
             self._others += self._counts.total() - kept.total()
             self._counts = kept
 

@@ -65,7 +65,8 @@ class ParquetEncoder(Encoder):
 
     def _write_group(self) -> None:
         if self._batches:
-            self._writer.write_table(pa.Table.from_batches(self._batches))
+            table = pa.Table.from_batches(self._batches)
+            self._writer.write_table(table)
             self._batches = []
 
 

@@ -57,7 +57,8 @@ class TextEncoder(Encoder):
 
     def encode(self, rows: OutputRows) -> bytes:
         """Return the entries as whole lines, in the encoding."""
-        return self.write(rows).encode(self._encoding, "backslashreplace")
+        text = self.write(rows)
+        return text.encode(self._encoding, "backslashreplace")
 
 
 def make_encoder(
@@ -98,7 +99,8 @@ class UrlEncoder(TextEncoder):
 
 def _join_parts(parts: list[Iterable[str]]) -> str:
     """Join the first text of each part, then the second of each, and so on."""
-    return "".join(chain.from_iterable(zip(*parts, strict=False)))
+    records = zip(*parts, strict=False)
+    return "".join(chain.from_iterable(records))
 
 
 def _write_all(
@@ -132,8 +134,9 @@ class JsonEncoder(TextEncoder):
         super().__init__(encoding)
         self._columns = columns
         self._end = f"}}{end}"
-        self._keys = [f", {_encode(column.name)}: " for column in columns]
-        self._keys[0] = "{" + self._keys[0].removeprefix(", ")
+        keys = [f"{_encode(column.name)}: " for column in columns]
+        self._keys = ["{" + keys[0]]
+        self._keys += [f", {key}" for key in keys[1:]]
 
     def write(self, rows: OutputRows) -> str:
         """Return an object for each entry."""
@@ -174,7 +177,8 @@ class RowEncoder(TextEncoder):
         """Return a row for each entry."""
         parts: list[Iterable[str]] = []
         for column in self._columns:
-            cells = list(_write_cells(column, column.read(rows)))
+            values = column.read(rows)
+            cells = list(_write_cells(column, values))
             if self._separator == SEPARATORS["csv"]:
                 if parts:
                     cells = _neutralise_parts(column, cells)
@@ -257,4 +261,5 @@ def neutralise_formulas(cells: list[str]) -> list[str]:
 
 
 def _escape_unsafe(match: re.Match[str]) -> str:
-    return match[0].encode("unicode_escape").decode("ascii")
+    escaped = match[0].encode("unicode_escape")
+    return escaped.decode("ascii")

@@ -139,7 +139,7 @@ def _make_cell(value: Any, escape: Escape) -> Cell:
             return value.isoformat()
         return value.astimezone(UTC).replace(tzinfo=None)
     if isinstance(value, str):
-        text = escape([str(value)])[0]
+        (text,) = escape([str(value)])
     elif _is_number(value):
         return value
     else:

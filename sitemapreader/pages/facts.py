@@ -239,7 +239,11 @@ _SHOWN = frozenset(
 """Elements that show something without a text."""
 
 
-def find_shown(data: bytes, page: str, kind: str) -> Visible:
+def find_shown(
+    data: bytes,
+    page: str,
+    kind: str,
+) -> Visible:
     """Return how much a page of a media type shows; the end of a cut one is not known."""
     if not data:
         return "nothing"

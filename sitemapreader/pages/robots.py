@@ -123,7 +123,12 @@ class RobotsCache:
         self._files[origin] = file
         return file[0]
 
-    async def _fetch(self, origin: str, url: str, via: Via | None) -> None:
+    async def _fetch(
+        self,
+        origin: str,
+        url: str,
+        via: Via | None,
+    ) -> None:
         """Fetch the robots.txt of an origin, in place of the ones that were not used."""
         file = await self.fetch(f"{origin}/robots.txt", via)
         self._keep_delay(url, file[0])

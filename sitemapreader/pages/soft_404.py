@@ -69,13 +69,15 @@ class ErrorPage:
     @classmethod
     def of_visit(cls, visit: PageVisit) -> ErrorPage | None:
         """Return the error page of a visit, or `None` if it says nothing."""
-        if visit.not_judged is not None or visit.facts is None or visit.status is None:
+        status = visit.status
+        facts = visit.facts
+        if visit.not_judged is not None or facts is None or status is None:
             return None
         target = url_key(visit.final_url)
-        if visit.status == 200 and target != url_key(visit.url):
+        if status == 200 and target != url_key(visit.url):
             # the text is that of the real page behind the redirect
-            return cls(visit.status, PageFacts(visit.final_url), target)
-        return cls(visit.status, visit.facts)
+            return cls(status, PageFacts(visit.final_url), target)
+        return cls(status, facts)
 
     @property
     def is_error(self) -> bool:
@@ -187,7 +189,8 @@ def _is_told_apart(error_page: ErrorPage, pages: Iterable[PageVisit]) -> bool:
 
 
 def _has_error_path(page: PageVisit) -> bool:
-    return ERROR_PATH.match(urlsplit(page.url).path) is not None
+    path = urlsplit(page.url).path
+    return ERROR_PATH.match(path) is not None
 
 
 def _is_soft_error(page: PageVisit, known: Mapping[str, list[ErrorPage]]) -> bool:

@@ -120,6 +120,20 @@ async def test_a_large_sitemap_is_logged(
     assert ("DOWNLOAD_WARNSIZE" in caplog.text) == is_told
 
 
+async def test_an_issue_is_a_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """The line begins with the code and the URL that it is about, if there is one."""
+    more = "https://example.org/feed?page=2"
+    feed = (
+        "<feed xmlns='http://www.w3.org/2005/Atom'>"
+        f"<link rel='next' href='{more}'/><entry><link href='{PAGES[0]}'/></entry></feed>"
+    )
+    assert await list_requests(Shop(), feed.encode()) == PAGES[:1]
+    assert f"feed-has-more <{more}>: " in caplog.text
+    caplog.clear()
+    assert await list_requests(Shop(), b"") == []
+    assert "empty: " in caplog.text
+
+
 async def test_a_request_keeps_its_entry() -> None:
     """What the spider requests has the callback of its rule and the entry, as in a crawl."""
     spider = Shop()

@@ -127,6 +127,17 @@ def test_the_days_after_deliver_only_what_changed(
     }
 
 
+def test_hosts_that_are_read_in_a_child_process_keep_their_memory(
+    web: WebServer, tmp_path: Path
+) -> None:
+    """Behind attempts that have died, a day without changes delivers no URL again either."""
+    read_all(tmp_path, begin(web, tmp_path, partitions=1))
+    second = begin_run(str(tmp_path), None, web.make_options())
+    begin_tries(tmp_path, second)
+    read_all(tmp_path, second)
+    assert read_rows(tmp_path, second.folder) is None
+
+
 def test_revisit_limits_the_sitemaps_of_many_hosts(
     web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,6 +66,16 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
     return Storage(f"{request.getfixturevalue('s3_bucket')}/{request.node.name}")
 
 
+def test_a_folder_is_named_by_its_absolute_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers have other working folders, and get the name from the run."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "out"
+    for name in ("out", "./out/", str(folder), folder.as_uri()):
+        assert Storage(name).output == str(folder), name
+
+
 def test_a_file_is_created_once(storage: Storage) -> None:
     """Of many who create one name at the same time, one does, and all read what it wrote."""
     found = set()
