@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from contextlib import AsyncExitStack, aclosing
 from enum import StrEnum
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote, urlsplit
@@ -25,7 +26,13 @@ from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.issues import Issue, IssueCode, excerpt, show_url
 from sitemapreader._types.models import Format, UrlEntry, Via
 from sitemapreader._types.options import FetchOptions, Limits
-from sitemapreader._types.outcomes import ALREADY_READ, Role, Status, is_read_to_end
+from sitemapreader._types.outcomes import (
+    ABSENT_STATUSES,
+    ALREADY_READ,
+    Role,
+    Status,
+    is_read_to_end,
+)
 from sitemapreader._types.urls import host_of, origin_of, parse_url, url_key
 from sitemapreader._walk.filters import EntryFilter
 from sitemapreader._walk.memory import explain_no_status
@@ -93,6 +100,7 @@ class CauseCode(StrEnum):
     DROPPED = "dropped"
     ALTERNATE = "alternate"
     SITEMAP_NOT_READ = "sitemap-not-read"
+    SITEMAP_MISSING = "sitemap-missing"
     SITEMAP_EMPTY = "sitemap-empty"
     NO_SITEMAP = "no-sitemap"
     LISTED_BEFORE = "listed-before"
@@ -122,6 +130,9 @@ _OF_PAGES = frozenset(
     }
 )
 """Causes that are faults of the page itself, or hide them."""
+
+_NAMED_ONCE = frozenset({CauseCode.SITEMAP_NOT_READ, CauseCode.SITEMAP_MISSING})
+"""Causes that are the same for all URLs of a site."""
 
 
 @attrs.frozen
@@ -354,11 +365,11 @@ class _Question:
         self.causes.append(Cause(code, message, **location))
 
     def explain(self) -> Explanation:
-        if self._lacks_only_a_record():
-            self.add(
-                CauseCode.PAGE_FINE,
-                "the page returns 200 and may be indexed: add it to a sitemap",
-            )
+        if self._is_fine():
+            message = "the page returns 200 and may be indexed"
+            if any(cause.code is CauseCode.IN_NO_SITEMAP for cause in self.causes):
+                message += ": add it to a sitemap"
+            self.add(CauseCode.PAGE_FINE, message)
         order = list(CauseCode)
         causes = sorted(self.causes, key=lambda cause: order.index(cause.code))
         return Explanation(self.url, self.verdict, tuple(causes))
@@ -371,16 +382,11 @@ class _Question:
             self.verdict = Verdict.UNKNOWN
         self.add(CauseCode.LISTED_BEFORE, message, sitemap=url)
 
-    def _lacks_only_a_record(self) -> bool:
-        """Return whether a page that may be indexed is in none of the sitemaps."""
-        visit = self.visit
+    def _is_fine(self) -> bool:
+        """Return whether the page was requested, and may be indexed."""
         codes = {cause.code for cause in self.causes}
-        return (
-            CauseCode.IN_NO_SITEMAP in codes
-            and codes.isdisjoint(_OF_PAGES)
-            and visit is not None
-            and visit.status == 200
-        )
+        has_page = self.visit is not None and self.visit.status == 200
+        return has_page and codes.isdisjoint(_OF_PAGES)
 
     # -- from the entries
 
@@ -634,8 +640,9 @@ def _describe_difference(url: str, listed_url: str) -> str:
     differences = {
         "scheme": ours.scheme.lower() != theirs.scheme.lower(),
         "www.": host_of(url) != host_of(listed_url),
-        "port": (ours.port or "") != (theirs.port or "")
-        and ours.scheme == theirs.scheme,
+        "port": host_of(url) == host_of(listed_url)
+        and ours.scheme == theirs.scheme
+        and origin_of(url) != origin_of(listed_url),
         "index page": bool(_INDEX_PAGE_PATH.search(path))
         != bool(_INDEX_PAGE_PATH.search(other_path)),
         "slash at the end": _INDEX_PAGE_PATH.sub("/", path)[-1:]
@@ -714,14 +721,11 @@ class _Search:
         """Answer the questions from the sitemaps that were read, and the unread ones."""
         documents: dict[str, Document] = {}
         unread: list[Cause] = []
-        empty: list[Document] = []
         for document in self.report.documents:
             if document.reason != IssueCode.CYCLE:
                 documents[document.final_url or document.url] = document
             if _may_list(document):
                 unread.append(_describe_unread(document))
-            if _is_empty(document):
-                empty.append(document)
         if _is_hidden(self.report):
             unread.append(
                 Cause(
@@ -746,7 +750,7 @@ class _Search:
             question.causes += unread[:_MAX_NAMED_SITEMAPS]
             if unread and not _is_decided(question):
                 question.verdict = Verdict.UNKNOWN
-            self._add_absence(question, empty, is_unread=bool(unread))
+            self._add_absence(question, is_unread=bool(unread))
 
     def _add_dropped(self, question: _Question) -> None:
         """Add each Issue that dropped a record of the URL."""
@@ -765,13 +769,20 @@ class _Search:
     def _add_absence(
         self,
         question: _Question,
-        empty: list[Document],
         *,
         is_unread: bool,
     ) -> None:
         """Add the causes if sitemaps, records or the URL are missing altogether."""
-        read = sum(document.listed > 0 for document in self.report.documents)
-        for document in empty[:_MAX_NAMED_SITEMAPS]:
+        documents = self.report.documents
+        read = sum(document.listed > 0 for document in documents)
+        for document in islice(filter(_is_missing, documents), _MAX_NAMED_SITEMAPS):
+            question.add(
+                CauseCode.SITEMAP_MISSING,
+                f"this sitemap returns {document.http_status}, so it lists nothing: "
+                f"{show_url(document.url)}",
+                sitemap=document.url,
+            )
+        for document in islice(filter(_is_empty, documents), _MAX_NAMED_SITEMAPS):
             question.add(
                 CauseCode.SITEMAP_EMPTY,
                 f"this sitemap is empty: {show_url(document.url)}",
@@ -804,13 +815,23 @@ def _is_feed_only(match: _Match, documents: dict[str, Document]) -> bool:
 
 def _may_list(document: Document) -> bool:
     """Return whether a document that was not read to its end may list any URL."""
-    if is_read_to_end(document):
+    if is_read_to_end(document) or _is_missing(document):
         return False
     if document.role is not Role.SITEMAP:
         return document.role is Role.ROBOTS and document.is_lost
     if document.reason == ALREADY_READ or (document.via and document.via.is_guess):
         return document.status is Status.PARTIAL
     return document.status in (Status.FAILED, Status.PARTIAL, Status.SKIPPED)
+
+
+def _is_missing(document: Document) -> bool:
+    """Return whether a sitemap that something names does not exist, and so lists nothing."""
+    return (
+        document.role is Role.SITEMAP
+        and document.status is Status.FAILED
+        and document.http_status in ABSENT_STATUSES
+        and not (document.via and document.via.is_guess)
+    )
 
 
 def _is_hidden(report: Report) -> bool:
@@ -979,20 +1000,17 @@ def iterate_explanation(
 ) -> Iterator[str]:
     """Yield the lines that explain one URL to a person.
 
-    `told` has the sitemaps that earlier URLs have named as not read, which are named once.
+    `told` has the sitemaps that earlier URLs have named as not read or missing: they are named
+    once.
     """
     yield f"{show_url(explanation.url)}: {explanation.verdict}"
     repeated = 0
     for cause in explanation.causes:
-        if cause.code is CauseCode.SITEMAP_NOT_READ and cause.sitemap in told:
-            repeated += 1
+        if cause.code in _NAMED_ONCE and cause.sitemap in told:
+            repeated += cause.code is CauseCode.SITEMAP_NOT_READ
         else:
             yield f"  {cause.message}"
     if repeated:
         sitemaps = count_units(repeated, "sitemaps")
         yield f"  {sitemaps} that may list it could not be read, as named above"
-    told |= {
-        cause.sitemap
-        for cause in explanation.causes
-        if cause.code is CauseCode.SITEMAP_NOT_READ
-    }
+    told |= {cause.sitemap for cause in explanation.causes if cause.code in _NAMED_ONCE}

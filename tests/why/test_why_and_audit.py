@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sitemapreader.presence import CauseCode, why
+import pytest
+
+from sitemapreader.audit import audit
+from sitemapreader.fetch import MemoryFetcher
+from sitemapreader.presence import CauseCode, Verdict, why
 from tests.audit.page_audits import OPTIONS, hits, judge, page, publish
 from tests.support.serving import serve_pages
+from tests.support.walking import urlset
 
 if TYPE_CHECKING:
     from sitemapreader.presence import Explanation
@@ -58,3 +63,59 @@ async def test_only_a_page_that_says_so_of_itself_is_a_soft_404() -> None:
         explanations = await why(urls, options=OPTIONS)
     assert {path for path, _ in found["page-soft-404"]} == {*notices}
     assert paths_of(server.base, explanations, CauseCode.SOFT_404) == {*notices}
+
+
+async def test_a_sitemap_that_does_not_exist_leaves_no_url_open() -> None:
+    """It lists nothing, so the rule about known URLs hits, and the answer is no."""
+    async with serve_pages(fine=page()) as server:
+        publish(server, "fine", robots=f"Sitemap: {server.base}dead.xml")
+        url = f"{server.base}zzz"
+        with await audit(server.base, urls=[url], options=OPTIONS) as result:
+            assert hits(result)["missing-url"] == [("zzz", "")]
+        [explanation] = await why(url, options=OPTIONS)
+    assert explanation.verdict is Verdict.NOT_LISTED
+    messages = {cause.code: cause.message for cause in explanation.causes}
+    assert "returns 404, so it lists nothing" in messages[CauseCode.SITEMAP_MISSING]
+
+
+async def test_a_listed_page_that_may_be_indexed_is_called_so() -> None:
+    """With its status, so that silence is no praise."""
+    async with serve_pages(fine=page()) as server:
+        publish(server, "fine")
+        [explanation] = await why(f"{server.base}fine", options=OPTIONS)
+        [silent] = await why(f"{server.base}fine", options=OPTIONS, max_visits=0)
+    codes = [cause.code for cause in explanation.causes]
+    assert codes == [CauseCode.LISTED, CauseCode.PAGE_FINE]
+    assert explanation.causes[1].message == "the page returns 200 and may be indexed"
+    assert [cause.code for cause in silent.causes] == [CauseCode.LISTED]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://a:99999/",
+        "http://a.example:x/",
+        "https://[::1",
+        "https://a..b:-1/x",
+        "http://a.example:/",
+        "https://[::1]:65536/",
+        "http://\0/",
+        "https://a:443:1/",
+    ],
+)
+async def test_nonsense_in_place_of_a_port_or_a_host(url: str) -> None:
+    """Is no URL, or one that is not listed; nothing is raised."""
+    pages = {"https://a.example/sitemap.xml": urlset("https://a.example/x", url)}
+    for site in (None, "https://a.example/"):
+        [explanation] = await why(
+            [url], site, fetcher=MemoryFetcher(pages), max_visits=0
+        )
+        assert explanation.url == url
+    [explanation] = await why(
+        "https://a.example:8443/x",
+        "https://a.example/",
+        fetcher=MemoryFetcher(pages),
+        max_visits=0,
+    )
+    messages = {cause.code: cause.message for cause in explanation.causes}
+    assert "(port)" in messages[CauseCode.OTHER_SPELLING]
