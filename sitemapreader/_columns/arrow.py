@@ -58,7 +58,8 @@ def make_schema(columns: tuple[Column, ...]) -> pa.Schema:
         is_optional = NoneType in get_args(column.type)
         data_type = _type_of(column.base)
         fields.append(pa.field(column.name, data_type, nullable=is_optional))
-    return pa.schema(fields, {VERSION_KEY: str(SCHEMA_VERSION)})
+    metadata = {VERSION_KEY: str(SCHEMA_VERSION)}
+    return pa.schema(fields, metadata)
 
 
 def _type_of(annotation: Any) -> pa.DataType:
@@ -107,7 +108,8 @@ def make_batch(
         entries = rows.columns
     arrays: dict[str, pa.Array] = {}
     if isinstance(entries, EntryColumns) and entries.lastmod_text:
-        texts = make_array(list(entries.lastmod_text), pa.string())
+        written = list(entries.lastmod_text)
+        texts = make_array(written, pa.string())
         arrays["lastmod_text"] = texts
         moments = _parse_moments(texts)
         if moments is not None:
@@ -130,7 +132,8 @@ def _parse_moments(texts: pa.Array) -> pa.Array | None:
     # Arrow reads fewer forms than our parser, but reads them alike, in a tenth of the time that it
     # takes to convert datetimes. Each of the two types refuses the texts of the other.
     kind = _MOMENT_COLUMN
-    sizes = pc.unique(pc.binary_length(texts)).drop_null().to_pylist()
+    lengths = pc.binary_length(texts)
+    sizes = pc.unique(lengths).drop_null().to_pylist()
     if sizes == [_DAY_CHARS]:
         kind = _DAY_COLUMN
     try:
@@ -172,7 +175,8 @@ def make_array(values: list[Any], data_type: pa.DataType) -> pa.Array:
 def _make_lists(values: list[Any], data_type: pa.DataType) -> pa.Array:
     """Return an array of lists."""
     size = len(values)
-    items = make_array(list(chain.from_iterable(values)), data_type.value_type)
+    joined = list(chain.from_iterable(values))
+    items = make_array(joined, data_type.value_type)
     if any(values):
         ends = _write_offsets(values)
     else:
@@ -216,7 +220,8 @@ def _write_values(values: list[Any], data_type: pa.DataType) -> list[pa.Buffer]:
         values = [(moment - _EPOCH) // _MICROSECOND for moment in moments]
     elif pa.types.is_floating(data_type):
         code = "d"
-    return [pa.py_buffer(array(code, _fill_absent(values, 0)))]
+    numbers = array(code, _fill_absent(values, 0))
+    return [pa.py_buffer(numbers)]
 
 
 def _fill_absent(values: list[Any], filler: Any) -> list[Any]:
@@ -230,9 +235,11 @@ def _write_texts(texts: list[str]) -> list[pa.Buffer]:
     """Return the offsets and the bytes of texts."""
     joined = "".join(texts)
     if joined.isascii():
-        return [_write_offsets(texts), pa.py_buffer(joined.encode())]
+        offsets = _write_offsets(texts)
+        return [offsets, pa.py_buffer(joined.encode())]
     encoded = [text.encode("utf-8", "backslashreplace") for text in texts]
-    return [_write_offsets(encoded), pa.py_buffer(b"".join(encoded))]
+    offsets = _write_offsets(encoded)
+    return [offsets, pa.py_buffer(b"".join(encoded))]
 
 
 def _write_offsets(values: Sequence[Sized]) -> pa.Buffer:

@@ -145,12 +145,14 @@ def open_output(
     chosen = columns or choose_columns(fields, has_sites=has_sites)
     if format in _ENCODERS:
         module, name = _ENCODERS[format]
-        make_file_encoder = getattr(import_module(f"{__name__}.{module}"), name)
+        loaded = import_module(f"{__name__}.{module}")
+        make_file_encoder = getattr(loaded, name)
         return Output(path, make_file_encoder(path, chosen), None)
     from sitemapreader.output.text import make_encoder
 
     end = "\0" if null_terminated else "\n"
-    encoder = make_encoder(format, chosen, end, find_encoding(path), header=header)
+    encoding = find_encoding(path)
+    encoder = make_encoder(format, chosen, end, encoding, header=header)
     if is_gzip:
         return Output(path, GzipEncoder(encoder), None)
     if format == "json":  # useless without its end
@@ -226,7 +228,8 @@ def format_table(names: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
         for place, name in enumerate(names)
     ]
     encoder = make_encoder("csv", columns, "\n", "utf-8", header=True)
-    return (encoder.head + encoder.encode(list(rows))).decode()
+    lines = encoder.encode(list(rows))
+    return (encoder.head + lines).decode()
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:

@@ -51,8 +51,9 @@ def _find_folder(loc: str, depth: int = 1) -> str:
     match = _FOLDERS.match(loc)
     if match is None:
         return f"{loc}/"
-    parts = match[0].split("/")[: 3 + depth]
-    return f"{'/'.join(parts)}/"
+    parts = match[0].split("/")
+    folder = "/".join(parts[: 3 + depth])
+    return f"{folder}/"
 
 
 def _find_extension(loc: str) -> str | None:
@@ -127,7 +128,8 @@ class UrlCounts:
     def add(self, rows: Rows) -> None:
         """Count entries."""
         name, cut = _CUTS[self.by]
-        self._counts.update(map(cut, get_column(rows, name)))
+        values = get_column(rows, name)
+        self._counts.update(map(cut, values))
         if len(self._counts) > _MAX_KEPT:
             frequent = self._counts.most_common(_MAX_KEPT // 2)
             kept = Counter(dict(frequent))
@@ -143,7 +145,8 @@ class UrlCounts:
         counts.sort(key=lambda count: (-count.urls, count.value or ""))
         rare = counts[MAX_COUNTED:]
         counts = counts[:MAX_COUNTED]
-        others = self._others + sum(count.urls for count in rare)
+        others = self._others
+        others += sum(count.urls for count in rare)
         if others:
             counts.append(UrlCount(OTHERS, others))
         return counts

@@ -75,7 +75,8 @@ class GzipEncoder(Encoder):
 
     def encode(self, rows: OutputRows) -> bytes:
         """Return the bytes that are compressed so far; often none."""
-        return self._gzip.compress(self._encoder.encode(rows))
+        data = self._encoder.encode(rows)
+        return self._gzip.compress(data)
 
     def end(self) -> list[bytes]:
         """Return the rest of the stream."""
@@ -183,9 +184,9 @@ class Output:
         A walk with a state delivers each record once, so those of an earlier run do not come again.
         """
         path = self._path
-        if path is None or self._encoder.keeps_older or not path.is_file():
+        if path is None or self._encoder.keeps_older:
             return
-        if path.stat().st_size:
+        if path.is_file() and path.stat().st_size:
             raise FileExistsError(errno.EEXIST, _IS_DELIVERED, self.name)
 
     def begin_sheet(self, name: str, columns: Sequence[Column]) -> None:
@@ -294,11 +295,13 @@ class Output:
         # /dev/stdout, resolves to a path that does not exist, and is opened elsewhere.)
         path = path.resolve()
         self._path = path
-        name = os.fsdecode(os.fsencode(path.name)[:_NAME_BYTES])
+        name_bytes = os.fsencode(path.name)
+        name = os.fsdecode(name_bytes[:_NAME_BYTES])
         temporary = path.with_name(f"{name}{_PART_SUFFIX}")
         if os.path.lexists(temporary):
             _remove_abandoned(temporary)
-        self.descriptor = os.open(temporary, _WRITE | os.O_CREAT | os.O_EXCL, mode)
+        flags = _WRITE | os.O_CREAT | os.O_EXCL
+        self.descriptor = os.open(temporary, flags, mode)
         self._temporary = temporary
         _lock_file(self.descriptor, temporary)
 
@@ -332,7 +335,8 @@ def _lock_file(descriptor: int, path: Path) -> None:
 def _is_at(path: Path, descriptor: int) -> bool:
     """Return whether an open file still has its name."""
     try:
-        return os.path.samestat(path.stat(), os.fstat(descriptor))
+        named = path.stat()
+        return os.path.samestat(named, os.fstat(descriptor))
     except OSError:  # or it is closed
         return False
 

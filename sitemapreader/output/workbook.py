@@ -127,7 +127,8 @@ def _list_cells(column: Column, rows: OutputRows) -> list[Cell]:
     escape: Escape = escape_texts
     if column.is_url:
         escape = escape_urls
-    return [_make_cell(value, escape) for value in column.read(rows)]
+    values = column.read(rows)
+    return [_make_cell(value, escape) for value in values]
 
 
 def _make_cell(value: Any, escape: Escape) -> Cell:

@@ -146,21 +146,23 @@ def read_page(
             crawler's name holds up to the end of its own.
         text: whether its text is hashed, which takes most of the time.
     """
-    fields = {name.lower(): value for name, value in (headers or {}).items()}
+    fields = {}
+    if headers is not None:
+        fields = {name.lower(): value for name, value in headers.items()}
     kind = page_type_of(fields.get("content-type"))
     page = ""
     lines = Lines()
     if kind in HTML_TYPES | TEXT_TYPES:
         data_read = data[:MAX_PAGE_BYTES]
         # In an encoding that nobody knows, most of a page is still ASCII.
-        page = decode_page(data_read, charset_of(fields)) or data_read.decode(
-            "utf-8",
-            "replace",
-        )
+        page = decode_page(data_read, charset_of(fields)) or ""
+        if not page:
+            page = data_read.decode("utf-8", "replace")
     head = Head(url)
     if kind in HTML_TYPES:
         head = read_head(page, url)
-    canonicals, alternates = _read_links(fields.get("link", ""), url, head, lines)
+    link_header = fields.get("link", "")
+    canonicals, alternates = _read_links(link_header, url, head, lines)
     words = ""
     if text and len(data) <= MAX_PAGE_BYTES:
         words = page
@@ -424,7 +426,8 @@ def _find_refresh(
     """Return seconds and target of a refresh that leads to another page."""
     for meta, line in head.metas:
         match = _REFRESH.match(meta.get("content", ""))
-        if match is None or meta.get("http-equiv", "").strip().lower() != "refresh":
+        kind = meta.get("http-equiv", "").strip().lower()
+        if match is None or kind != "refresh":
             continue
         written = match[3]
         if match[2]:  # a quote

@@ -7,7 +7,7 @@ finding before it repeats: what failed or was slow is asked again after all othe
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import defaultdict, deque
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING
@@ -165,15 +165,18 @@ async def visit_pages(
     try:
         while True:
             # what is to be asked again has its turn when all others had theirs
-            while len(tasks) < VISITS_AT_ONCE and (
-                url := next(waiting, None) or visits.take()
-            ):
-                tasks.add(asyncio.create_task(visits.visit(url)))
+            while len(tasks) < VISITS_AT_ONCE:
+                url = next(waiting, None) or visits.take()
+                if not url:
+                    break
+                task = asyncio.create_task(visits.visit(url))
+                tasks.add(task)
             if not tasks:
                 break
             done, tasks = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
-                if (visit := task.result()) is not None:
+                visit = task.result()
+                if visit is not None:
                     yield visit
     finally:
         for task in tasks:
@@ -197,7 +200,7 @@ class _Visits:
         self._probes = frozenset(probes)
         self._first: dict[str, PageVisit] = {}
         self._again: deque[str] = deque()
-        self._answered: dict[str, float] = {}
+        self._answered: defaultdict[str, float] = defaultdict(float)
         """Origin -> time of the request of its last page that responded."""
 
     def take(self) -> str | None:
@@ -227,6 +230,7 @@ class _Visits:
 
     async def _ask(self, url: str, *, is_again: bool) -> PageVisit:
         breaker = self._breaker
+        origin = origin_of(url)
         begun = asyncio.get_running_loop().time()
         errors = frozenset[int]()
         if url in self._probes:
@@ -237,14 +241,13 @@ class _Visits:
         except FetchError as error:
             # What has failed may fail again, one after the other; and a page that was asked for
             # later, and has answered, shows that the host lives: a third may fail by themselves.
-            is_of_page = is_again or self._answered.get(origin_of(url), 0.0) > begun
+            is_of_page = is_again or self._answered[origin] > begun
             self._note_error(url, error, is_of_page=is_of_page)
             return _visit_of_error(url, error)
         finally:
             breaker.end_trial(url)
         breaker.note_response(url)
-        origin = origin_of(url)
-        self._answered[origin] = max(begun, self._answered.get(origin, 0.0))
+        self._answered[origin] = max(begun, self._answered[origin])
         return visit
 
     def _note_error(
@@ -284,7 +287,8 @@ class _Visits:
         if vendor := find_protection(response.status, headers):
             return attrs.evolve(visit, not_judged=NotJudged.PROTECTION, error=vendor)
 
-        facts = await run_aside(partial(read_page, data, final, headers), len(data))
+        read = partial(read_page, data, final, headers)
+        facts = await run_aside(read, len(data))
         return attrs.evolve(visit, facts=facts)
 
 

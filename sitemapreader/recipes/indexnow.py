@@ -103,7 +103,8 @@ class Outbox:
 
     def list_origins(self) -> list[str]:
         """Return the origins with URLs that wait."""
-        return sorted(unquote(path.stem) for path in self.folder.glob("*.jsonl"))
+        files = self.folder.glob("*.jsonl")
+        return sorted(unquote(file.stem) for file in files)
 
     def read(self, origin: str) -> dict[str, str]:
         """Return the waiting URLs, and their last change."""
@@ -265,7 +266,8 @@ class Submission:
             elif not self._owns(origin):
                 self.counts["foreign"] += 1
             else:
-                target = _URL_ORIGIN.sub("", entry.loc.partition("#")[0])
+                url = entry.loc.partition("#")[0]
+                target = _URL_ORIGIN.sub("", url)
                 path = quote(target, safe=_UNESCAPED) or "/"
                 changes = self._waiting.setdefault(origin, [])
                 changes.append((f"{origin}{path}", str(entry.change)))
@@ -286,7 +288,8 @@ class Submission:
 
     async def submit_again(self) -> None:
         """Submit the URLs that earlier runs have left in the outbox."""
-        for origin in filter(self._owns, self._outbox.list_origins()):
+        origins = self._outbox.list_origins()
+        for origin in filter(self._owns, origins):
             changes = self._outbox.read(origin)
             while changes:
                 batch = list(islice(changes.items(), MAX_URLS))
@@ -302,7 +305,8 @@ class Submission:
         if origin in self.errors:
             return False
         try:
-            await self._service.submit(origin, [url for url, _ in changes])
+            urls = [url for url, _ in changes]
+            await self._service.submit(origin, urls)
         except IndexNowError as error:
             self.errors[origin] = error
             return False

@@ -235,7 +235,8 @@ class SitemapReaderSpider(Spider):
             self._log(issue)
         self._count(robots.counts)
         if not robots.sitemaps:
-            self._add_issue(Issue.make(IssueCode.NO_SITEMAP, response.url))
+            issue = Issue.make(IssueCode.NO_SITEMAP, response.url)
+            self._add_issue(issue)
         for entry in robots.sitemaps:
             yield from self._request_sitemap(entry)
 
@@ -298,13 +299,15 @@ class SitemapReaderSpider(Spider):
         """Record that a sitemap could not be fetched; Scrapy handles the failure itself."""
         error = failure.value
         reason = str(error)
-        names = [reason, *(base.__name__ for base in type(error).__mro__)]
+        names = [reason]
+        names += [base.__name__ for base in type(error).__mro__]
         codes = [_FAILURES[name] for name in names if name in _FAILURES]
         if codes:
             if isinstance(error, HttpError):
                 reason = str(error.response.status)
             url = getattr(failure, "request").url  # noqa: B009 (Scrapy sets it, untyped)
-            self._add_issue(Issue.make(codes[0], url, value=reason))
+            issue = Issue.make(codes[0], url, value=reason)
+            self._add_issue(issue)
         return failure
 
     # -- the log and the stats
@@ -320,7 +323,8 @@ class SitemapReaderSpider(Spider):
         said = str(issue)
         for advice, setting in _ADVICE_OF_SPIDERS.items():
             said = said.replace(advice, setting)
-        self.logger.log(_LEVELS[issue.severity], "%s: %s", subject, said)
+        level = _LEVELS[issue.severity]
+        self.logger.log(level, "%s: %s", subject, said)
 
     def _count(self, counts: Mapping[IssueCode, int]) -> None:
         for code, number in counts.items():

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from sitemapreader._read.vocabulary import Names
     from sitemapreader._types.models import Image
 
-_ENTRY_LINK_ATTRIBUTES = frozenset({"rel", "href", "type", "hreflang", "title"})
 _OTHER_RELATIONS = frozenset({"self", "edit", "replies", "related", "via"})
 """Relations of links that lead neither to the page of an entry nor to a medium."""
 
@@ -73,8 +72,6 @@ def _find_single_alternate(links: Sequence[Element]) -> str | None:
     """Return where the only alternate link of an entry leads; `None` for any other case."""
     href = None
     for link in links:
-        if len(link) or not _ENTRY_LINK_ATTRIBUTES.issuperset(link.keys()):
-            return None
         relation = link.get("rel", "alternate")
         if relation == "alternate" and href is None:
             href = link.get("href")
