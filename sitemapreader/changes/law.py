@@ -206,7 +206,7 @@ _IS_MISSING = (
     " OR EXISTS (SELECT 1 FROM page WHERE site = :site)"
     " OR EXISTS (SELECT 1 FROM neighbor WHERE site = :site)"
 )
-"""SQL: whether a URL, a page, or what names a document is missing, now or before."""
+"""SQL: whether a URL was lost, nothing names a document, or a page was requested."""
 
 
 # -- one document
@@ -591,7 +591,7 @@ def _count_waiting(db: Connection, values: Mapping[str, Any]) -> tuple[int, int]
 
 
 def _has_missing(db: Connection, values: Mapping[str, Any]) -> bool:
-    """Return whether a site has anything that is missing; most have nothing to judge."""
+    """Return whether a site has anything to judge; most have nothing."""
     (has_missing,) = db.execute(_IS_MISSING, values).fetchone()
     return bool(has_missing)
 

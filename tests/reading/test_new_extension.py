@@ -23,18 +23,20 @@ from sitemapreader._types.rows import get_column
 from sitemapreader.changes.rows import hash_record
 
 def entries(price, number=1):
-    record = f"""<url><loc>https://a.b/</loc><shop:offer><shop:price>{price}</shop:price>
-    <shop:until>2026-01-02</shop:until></shop:offer></url>"""
-    root = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:shop="urn:shop/2">'
+    record = f"""<url><loc>https://a.b/</loc><demo:stall>
+    <demo:price currency="EUR">{price}</demo:price>
+    <demo:until>2026-01-02</demo:until></demo:stall></url>"""
+    root = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:demo="urn:Demo/2">'
     return [*read((root + record * number + "</urlset>").encode())]
 
 (entry,) = entries("12.5")
 dear = entries("dear")
-print(entry.offers[0].price, entry.offers[0].until.year, entry.extras, UrlEntry("x").offers)
-print(dear[0].value, dear[1].offers[0].price)
+(stall,) = entry.stalls
+print(stall.price, stall.currency, stall.until.year, entry.extras, UrlEntry("x").stalls)
+print(dear[0].value, dear[1].stalls[0].price)
 print(hash_record(entry) != hash_record(entries("13")[0]))
 print(hash_record(entry) == hash_record(entries("12.5", 40)[0]))
-print([column.meaning for column in COLUMNS if column.name == "offers"])
+print([column.meaning for column in COLUMNS if column.name == "stalls"])
 '''
 
 
@@ -60,10 +62,10 @@ def test_one_class_and_one_row(tmp_path: Path) -> None:
     )
     assert done.stderr == ""
     assert done.stdout.split("\n") == [
-        "12.5 2026 () ()",
+        "12.5 EUR 2026 () ()",
         "dear None",
         "True",
         "True",
-        "['what a shop asks for it']",
+        "['where it is for sale']",
         "",
     ]
