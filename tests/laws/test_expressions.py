@@ -8,6 +8,7 @@ page hold an event loop for minutes.
 from __future__ import annotations
 
 import re
+from fnmatch import translate
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,13 @@ MADE: dict[str, tuple[str, Callable[[], Patterns]]] = {
     "sitemapreader.fetch.refusals:find_protection": (
         "fullmatch",
         lambda: [re.compile(value, re.IGNORECASE) for _, value, *_ in _PROTECTIONS],
+    ),
+    # parts of URLs, as `_make_pattern` writes them
+    "sitemapreader._mcp.tools:SiteTools.changes": (
+        "match",
+        lambda: [
+            re.compile(rf"\A(?:{translate('*/docs/*')}|{translate('*/a*/b*/c*')})"),
+        ],
     ),
     # a name that is escaped: nothing in it repeats
     "sitemapreader.pages.facts:_leave_out_name": (
