@@ -190,11 +190,12 @@ def open_report(
     """
     if path is None:
         return None
-    if entries is not None and Path(path).resolve() == Path(entries).resolve():
+    file = Path(path)
+    if entries is not None and file.resolve() == Path(entries).resolve():
         raise ValueError(
             f"{str(path)!r} is named twice: for the entries, and for the report"
         )
-    if Path(path).suffix.lower() not in _REPORT_SUFFIXES:
+    if file.suffix.lower() not in _REPORT_SUFFIXES:
         suffixes = ", ".join(_REPORT_SUFFIXES)
         raise ValueError(
             f"the name of a report must end with {suffixes}, got {str(path)!r}"

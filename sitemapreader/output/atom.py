@@ -56,7 +56,8 @@ class AtomEncoder(Encoder):
         names = ("loc", "change", "title", "lastmod", "sitemap")
         parts = [get_column(rows, name)[-MAX_ENTRIES:] for name in names]
         for loc, change, title, lastmod, sitemap in zip(*parts, strict=True):
-            url, sitemap_url = map(escape, escape_urls([loc, sitemap]))
+            urls = escape_urls([loc, sitemap])
+            url, sitemap_url = map(escape, urls)
             (heading,) = escape_texts([title or ""])
             heading = escape(heading) or url
             category = str(change or "listed")

@@ -80,7 +80,8 @@ class GzipEncoder(Encoder):
 
     def end(self) -> list[bytes]:
         """Return the rest of the stream."""
-        pieces = [self._gzip.compress(piece) for piece in self._encoder.end()]
+        rest = self._encoder.end()
+        pieces = [self._gzip.compress(piece) for piece in rest]
         return [*pieces, self._gzip.flush()]
 
 
@@ -95,7 +96,8 @@ class ArrayEncoder(Encoder):
 
     def encode(self, rows: OutputRows) -> bytes:
         """Return the values, and the comma before them if others were there."""
-        return self.join(self._encoder.encode(rows))
+        lines = self._encoder.encode(rows)
+        return self.join(lines)
 
     def join(self, lines: bytes) -> bytes:
         """Return whole lines as values of the array."""
@@ -213,10 +215,12 @@ class Output:
 
     def keep(self) -> Path | None:
         """Keep the written part, if it is text; return its path."""
-        if self._temporary is None or self._end is None or not self.written:
+        temporary = self._temporary
+        if temporary is None or self._end is None:
+            return None
+        if not self.written:
             return None
         self._close()
-        temporary = self._temporary
         self._temporary = None
         return temporary
 
@@ -309,7 +313,8 @@ class Output:
 def _remove_abandoned(path: Path) -> None:
     """Remove a killed run's file; raise BlockingIOError if a run is writing it."""
     with suppress(FileNotFoundError):
-        if os.name == "nt" or not stat.S_ISREG(path.lstat().st_mode):
+        mode = path.lstat().st_mode
+        if os.name == "nt" or not stat.S_ISREG(mode):
             path.unlink()  # Windows refuses this while another run has the file open
             return
         with path.open("rb") as file:
@@ -357,7 +362,8 @@ def write_whole_records(
     # A signal may end a write that waits for its reader; it must not leave half a record behind.
     start = 0
     while start < len(data):
-        stop = data.rfind(end, start, start + _ATOMIC_BYTES) + 1
+        limit = start + _ATOMIC_BYTES
+        stop = data.rfind(end, start, limit) + 1
         if not stop:  # a record that is longer
             stop = data.find(end, start) + 1 or len(data)
         write_all(descriptor, data[start:stop])

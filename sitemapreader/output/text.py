@@ -79,7 +79,8 @@ def make_encoder(
     separator = SEPARATORS[format]
     encoder = RowEncoder(columns, separator, encoding)
     if header:
-        head = separator.join(column.name for column in columns)
+        names = [column.name for column in columns]
+        head = separator.join(names)
         encoder.head = f"{head}\n".encode(encoding)
     return encoder
 
@@ -111,7 +112,8 @@ def _write_all(
     """Write the values of a column; where most are equal, each value only once."""
     if not column.is_repetitive:
         return map(write, values)
-    texts = {value: write(value) for value in set(values)}
+    different = set(values)
+    texts = {value: write(value) for value in different}
     return [texts[value] for value in values]
 
 
@@ -154,7 +156,8 @@ class JsonEncoder(TextEncoder):
                     "" if value in ABSENT else key + to_json(value) for value in values
                 ]
                 parts.append(texts)
-        return _join_parts([*parts, repeat(self._end)])
+        parts.append(repeat(self._end))
+        return _join_parts(parts)
 
 
 # -- tables

@@ -138,7 +138,8 @@ def _make_cell(value: Any, escape: Escape) -> Cell:
     if isinstance(value, datetime):
         if value.year not in _YEARS:
             return value.isoformat()
-        return value.astimezone(UTC).replace(tzinfo=None)
+        moment = value.astimezone(UTC)
+        return moment.replace(tzinfo=None)
     if isinstance(value, str):
         (text,) = escape([str(value)])
     elif _is_number(value):
@@ -152,6 +153,8 @@ def _make_cell(value: Any, escape: Escape) -> Cell:
 
 def _is_number(value: object) -> TypeGuard[float]:
     """Return whether a cell can hold the value as a number; Excel has no infinity."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool):
+        return False
+    if not isinstance(value, int | float):
         return False
     return math.isfinite(value)

@@ -161,6 +161,7 @@ def read_page(
     head = Head(url)
     if kind in HTML_TYPES:
         head = read_head(page, url)
+    robots_header = fields.get("x-robots-tag", "")
     link_header = fields.get("link", "")
     canonicals, alternates = _read_links(link_header, url, head, lines)
     words = ""
@@ -178,11 +179,12 @@ def read_page(
     says_missing = _MISSING.search(f"{head.title} {words[:_BEGINNING]}") is not None
     missing_words: frozenset[str] = frozenset()
     if says_missing and len(nameless) <= MAX_MISSING_CHARS:
-        missing_words = frozenset(_MISSING_WORD.findall(nameless.casefold()))
+        folded = nameless.casefold()
+        missing_words = frozenset(_MISSING_WORD.findall(folded))
     return PageFacts(
         url,
         title=head.title or None,
-        robots=_read_robots(fields.get("x-robots-tag", ""), head, lines),
+        robots=_read_robots(robots_header, head, lines),
         canonicals=canonicals,
         alternates=alternates,
         refresh=_find_refresh(head, url, lines),
@@ -249,7 +251,9 @@ def find_shown(
     """Return how much a page of a media type shows; the end of a cut one is not known."""
     if not data:
         return "nothing"
-    if kind not in HTML_TYPES | TEXT_TYPES or len(data) > MAX_PAGE_BYTES:
+    if len(data) > MAX_PAGE_BYTES:
+        return "something"
+    if kind not in HTML_TYPES | TEXT_TYPES:
         return "something"
     shown: Visible = "nothing"
     if kind in TEXT_TYPES:
@@ -338,7 +342,8 @@ def is_missing_notice(title: str, text: str) -> bool:
     A poster of the words "404 Not Found" does not, and no article about such pages.
     """
     notice = f"{title}\n{text}"
-    if len("".join(notice.split())) > _MAX_NOTICE_CHARS:
+    characters = "".join(notice.split())
+    if len(characters) > _MAX_NOTICE_CHARS:
         return False
     sentences = _SENTENCE_END.split(notice)
     return any(_NOTICE.match(sentence) for sentence in sentences)
@@ -349,8 +354,10 @@ def hash_text(text: str) -> str:
 
     White space, composition (NFC) and soft hyphens do not count.
     """
-    text = unicodedata.normalize("NFC", text).translate(_INVISIBLE_CHARACTERS)
-    digest = sha256("".join(text.split()).encode("utf-8", "replace")).hexdigest()
+    text = unicodedata.normalize("NFC", text)
+    text = text.translate(_INVISIBLE_CHARACTERS)
+    words = "".join(text.split())
+    digest = sha256(words.encode("utf-8", "replace")).hexdigest()
     return f"{TEXT_VERSION}-{digest}"
 
 
@@ -366,15 +373,20 @@ def _read_robots(
     found: defaultdict[str, set[str]] = defaultdict(set)
     said = [("robots", line, 0) for line in header.split("\n")]
     for meta, number in head.metas:
-        if _BOT_NAME.fullmatch(name := meta.get("name", "").strip()):
-            said.append((name.lower(), meta.get("content", ""), number))
+        name = meta.get("name", "").strip()
+        if _BOT_NAME.fullmatch(name):
+            content = meta.get("content", "")
+            said.append((name.lower(), content, number))
     for bot, text, number in said:
-        for match in _DIRECTIVE.finditer(text[:MAX_ROBOTS_CHARS].lower()):
+        line = text[:MAX_ROBOTS_CHARS].lower()
+        for match in _DIRECTIVE.finditer(line):
             name = match[1]
             value = match[3].strip()
             # a crawler's name, up to the end of the line
             if match[2] and name not in _VALUED:
-                bot, name, value = name, value.partition(" ")[0], ""  # noqa: PLW2901
+                bot = name  # noqa: PLW2901 (holds for the rest of the line)
+                name = value.partition(" ")[0]
+                value = ""
             if name:
                 directive = name
                 if name in _VALUED:
@@ -400,7 +412,8 @@ def _read_links(
     links = [(url, link, 0) for link in parse_links(header)]
     links += [(head.base, link, line) for link, line in head.links]
     for base, link, line in links:
-        relations = link.get("rel", "").lower().split()
+        relation = link.get("rel", "")
+        relations = relation.lower().split()
         if _LINK_KINDS.isdisjoint(relations):
             continue
         target = resolve_link(base, link.get("href", ""))
@@ -443,7 +456,8 @@ def _find_refresh(
 
 def _find_modified(head: Head) -> datetime | None:
     for meta, _ in head.metas:
-        if meta.get("property", "").strip().lower() == "article:modified_time":
+        name = meta.get("property", "").strip()
+        if name.lower() == "article:modified_time":
             return parse_lastmod(meta.get("content", ""))
     return None
 
@@ -498,7 +512,8 @@ def read_head(text: str, url: str) -> Head:
                 elements.append((token.attributes, token.line))
         elif name == "title":
             if head.title is None:
-                head.title = " ".join(decode_text(token.content).split())
+                title = decode_text(token.content)
+                head.title = " ".join(title.split())
         elif name == "base":
             href = token.attributes.get("href")
             if href is not None and not has_base:
@@ -512,7 +527,8 @@ def read_head(text: str, url: str) -> Head:
 
 def _ends_head(token: Token) -> bool:
     if not token.name:
-        return bool(decode_text(token.source).strip(" \t\n\r\f"))
+        text = decode_text(token.source)
+        return bool(text.strip(" \t\n\r\f"))
     if token.name.startswith("/"):
         return token.name in _BODY_ENDS
     return token.name not in _IN_HEAD

@@ -11,7 +11,7 @@ import re
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
 
 import attrs
@@ -37,6 +37,8 @@ from sitemapreader.pages.visit import NotJudged, PageVisit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    Header: TypeAlias = tuple[bytes, bytes]
 
 # -- `_redirects` and `_headers`, in which a folder tells its host what to answer
 
@@ -85,7 +87,8 @@ class HostRedirects:
                 is_forced=bool(found[4]),
             )
             if _PLACEHOLDER.search(path):
-                self._patterns.append((_compile(path), rule))
+                pattern = _compile(path)
+                self._patterns.append((pattern, rule))
             else:
                 self._plain.setdefault(path, rule)
 
@@ -107,7 +110,7 @@ class HostHeaders:
     """The rules of a `_headers` file: all that match count."""
 
     def __init__(self, text: str = "") -> None:
-        self._rules: list[tuple[re.Pattern[str], list[tuple[bytes, bytes]]]] = []
+        self._rules: list[tuple[re.Pattern[str], list[Header]]] = []
         for line in _lines(text):
             name, colon, value = line.partition(":")
             if not line[0].isspace():
@@ -317,7 +320,8 @@ class PageFolder:
                 folder = find_folder(self.base_url + language)
                 url = make_up_path(folder)
                 visit = PageVisit(url, url, status=404, file=name)
-                visits.setdefault(folder, self._read(visit, text=True))
+                visit = self._read(visit, text=True)
+                visits.setdefault(folder, visit)
         return visits
 
     @cached_property
@@ -326,8 +330,11 @@ class PageFolder:
         found = []
         for visit in self.error_pages.values():
             with suppress(OSError):  # it was there when the folder was listed
-                found.append(list_long_words(self._read_data(visit.file)))
-        return [words for words in found if words]
+                data = self._read_data(visit.file)
+                words = list_long_words(data)
+                if words:
+                    found.append(words)
+        return found
 
     def list_sitemaps(self) -> Iterator[tuple[str, str]]:
         """Yield file and URL of each file that is named as a sitemap."""
@@ -350,7 +357,8 @@ class PageFolder:
             is_own = origin_of(target) == self._origin
             found = ""
             if is_own:
-                found = self._find_file(_path_of(target), self._prefix)
+                target_path = _path_of(target)
+                found = self._find_file(target_path, self._prefix)
             leads_to_index = lacks_slash and found == file
             if not file or rule.is_forced or leads_to_index:
                 if rule.status >= 400:
@@ -412,7 +420,8 @@ class PageFolder:
             return ""
         name = path[len(prefix) :].lstrip(b"/")
         folder = name.rstrip(b"/") + b"/"
-        names = [(folder + index).lstrip(b"/") for index in _INDEXES]
+        indexes = [folder + index for index in _INDEXES]
+        names = [index.lstrip(b"/") for index in indexes]
         if name and not name.endswith(b"/"):
             names = [name, name + b".html", name + b".htm", *names]
         for name in names:

@@ -52,7 +52,8 @@ def list_long_words(data: bytes) -> list[bytes]:
 
     A page that `ErrorPage.is_like` calls alike has at least half of them.
     """
-    text = join_text(data.lower().decode("utf-8", "replace"))
+    page = data.lower().decode("utf-8", "replace")
+    text = join_text(page)
     words = sorted(set(_SHOWN_WORD.findall(text)))
     words.sort(key=len, reverse=True)
     return [word.encode() for word in words[:_LONG_WORDS]]
@@ -97,7 +98,8 @@ class ErrorPage:
         other_words = facts.missing_words
         if not (words and other_words):
             return False
-        max_different = min(_FEW_WORDS, _SMALL_SHARE * len(words | other_words))
+        all_words = words | other_words
+        max_different = min(_FEW_WORDS, _SMALL_SHARE * len(all_words))
         return len(words ^ other_words) <= max_different
 
 
@@ -155,7 +157,8 @@ def _list_error_pages(
             continue
         own[folder] = [error_page]
         if error_page.is_error:
-            of_host[urlsplit(folder).netloc].append(error_page)
+            host = urlsplit(folder).netloc
+            of_host[host].append(error_page)
     known = {}
     for folder in folders:
         host = urlsplit(folder).netloc
