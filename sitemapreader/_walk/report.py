@@ -99,7 +99,7 @@ class Report:
         left: how many URLs have left a window, as old items leave a feed: they are not unlisted;
             `None` as above.
         gone: how many pages of missing URLs were found to be gone; `None` until pages were asked.
-        returned: how many pages that were told as gone were found to live; `None` as above.
+        returned: how many pages that were delivered as gone were found to live; `None` as above.
     """
 
     def __init__(

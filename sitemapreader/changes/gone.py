@@ -194,15 +194,16 @@ class PageChecker:
         keeps_status = (
             page.is_gone and answer not in ABSENT_STATUSES and not _lives(answer)
         )
+        no_status = None
+        if isinstance(answer, str) and not keeps_status:
+            no_status = answer
         redirect = self._redirects.pop(page.loc, None)
         return {
             "site": self._writer.run.site,
             "key": page.key,
             "keeps_status": keeps_status,
             "status": answer if isinstance(answer, int) else None,
-            "no_status": answer
-            if isinstance(answer, str) and not keeps_status
-            else None,
+            "no_status": no_status,
             "redirects_to": redirect.target if redirect and _lives(answer) else None,
             "now": now,
             "tries": page.tries + 1,

@@ -341,7 +341,7 @@ def find_waited(
     days: str,
     lost_stamp: int,
 ) -> str:
-    """Return a document that a URL waits for which is missing since a stamp; "" for none.
+    """Return a document that a URL waits for, which was lost at a stamp; "" for none.
 
     `stamp` and `days` are of the last walk over the site.
     """

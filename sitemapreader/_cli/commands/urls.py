@@ -190,7 +190,7 @@ class _UrlPrinter:
             add = self._seen.add
             locs = get_column(rows, "loc")
             changes = get_column(rows, "change")
-            # What is lost is told of each source, and twice: as unlisted, and as gone.
+            # What is lost is delivered for each source, and twice: as unlisted, and as gone.
             marks = [
                 old in _REMOVALS or add(url_key(loc))
                 for loc, old in zip(locs, changes, strict=True)
