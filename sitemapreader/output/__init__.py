@@ -237,7 +237,8 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file, which appears when it is complete; raise OSError."""
     from sitemapreader.output.sink import Encoder, Output
 
-    with Output(os.fspath(path), Encoder(), end=None) as output:
+    name = os.fspath(path)
+    with Output(name, Encoder(), end=None) as output:
         output.put(data)
 
 

@@ -119,7 +119,8 @@ class HostHeaders:
                 self._rules.append((pattern, []))
             elif self._rules and colon:
                 headers = self._rules[-1][1]
-                header = (name.strip().encode(), value.encode())
+                name = name.strip()
+                header = (name.encode(), value.encode())
                 headers.append(header)
 
     def find(self, path: str) -> dict[str, str]:
@@ -433,7 +434,8 @@ class PageFolder:
         if not visit.file:
             return visit
         path = _path_of(visit.final_url)
-        headers = self._headers.find(path.decode("utf-8", "replace"))
+        path_text = path.decode("utf-8", "replace")
+        headers = self._headers.find(path_text)
         if not visit.file.lower().endswith((".html", ".htm")):
             headers.setdefault("content-type", "application/octet-stream")
         try:

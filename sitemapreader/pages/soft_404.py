@@ -43,8 +43,8 @@ def find_folder(url: str) -> str:
 
 def make_up_path(folder: str) -> str:
     """Return the URL of a page that no site has; the same at each call."""
-    digest = blake2b(folder.encode(), digest_size=6).hexdigest()
-    return f"{folder}sitemapreader-{digest}"
+    digest = blake2b(folder.encode(), digest_size=6)
+    return f"{folder}sitemapreader-{digest.hexdigest()}"
 
 
 def list_long_words(data: bytes) -> list[bytes]:
@@ -205,7 +205,8 @@ def _is_soft_error(page: PageVisit, known: Mapping[str, list[ErrorPage]]) -> boo
     key = url_key(page.url)
     final_key = url_key(page.final_url)
     if final_key != key:
-        targets = [each.target for each in known[find_folder(key)]]
+        error_pages = known[find_folder(key)]
+        targets = [each.target for each in error_pages]
         if final_key in targets:
             return True
     for name in (key, final_key):

@@ -284,7 +284,8 @@ class _Visits:
             data = await read_body(response, MAX_PAGE_BYTES, cut=True)
         else:  # as much as shows that it is not empty
             data = await anext(response.chunks(), b"")
-        if vendor := find_protection(response.status, headers):
+        vendor = find_protection(response.status, headers)
+        if vendor:
             return attrs.evolve(visit, not_judged=NotJudged.PROTECTION, error=vendor)
 
         read = partial(read_page, data, final, headers)
