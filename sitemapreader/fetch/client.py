@@ -95,6 +95,8 @@ class RequestOptions(TypedDict, total=False):
     """Function that returns the time that is left; a document that must wait longer is given up."""
     error_pages: frozenset[int]
     """Statuses whose page is returned to the caller instead of an error."""
+    is_page: bool
+    """True for a page: a Retry-After for which it is given up delays no other one of its host."""
 
 
 class Client:

@@ -118,7 +118,9 @@ class PoliteClient(Client):
                     super()._open(url, request_options)
                 )
             except FetchError as error:
-                host.note_refusal(error, self._options.retry_after_seconds)
+                is_page = request_options.get("is_page", False)
+                longest_wait = self._options.retry_after_seconds
+                host.note_refusal(error, longest_wait, is_page=is_page)
                 raise
             host.speed_up()
             if response.url != url:  # robots.txt of the same host may be needed first

@@ -167,14 +167,16 @@ class Host:
             if delay < _MAX_DELAY_SECONDS:
                 self.steps += 1
 
-    def note_refusal(self, error: FetchError, longest_wait: float) -> None:
+    def note_refusal(
+        self, error: FetchError, longest_wait: float, *, is_page: bool
+    ) -> None:
         """Slow down after a 429; obey a Retry-After of up to `longest_wait` seconds.
 
-        A document that is given up because of its own Retry-After delays no other one.
+        A page that is given up because of its own Retry-After delays no other one.
         """
         if error.http_status == 429:
             self.slow_down()
-        elif error.code is IssueCode.RETRY_LATER:
+        elif is_page and error.code is IssueCode.RETRY_LATER:
             return
         wait = error.retry_after_seconds
         if wait is not None and wait <= longest_wait:

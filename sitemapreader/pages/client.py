@@ -75,6 +75,7 @@ class PageClient:
             max_redirects=MAX_REDIRECTS,
             seconds_left=partial(count_seconds_until, self.until),
             error_pages=error_pages,
+            is_page=True,
         )
         async with opening as response:
             yield response
