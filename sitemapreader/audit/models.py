@@ -62,10 +62,21 @@ def read_json(
         TypeError,
         ValueError,
     ):
-        raise AuditInputError(f"{path} is not {wanted}: {advice}") from None
+        raise AuditInputError(
+            f"{path} {_describe_other_file(Path(path), wanted)}: {advice}"
+        ) from None
     if found != wanted:
         raise AuditInputError(f"{path} must be {wanted}, got {found}: {advice}")
     raise AuditInputError(f"{path} was written by another version: {advice}")
+
+
+def _describe_other_file(path: Path, wanted: str) -> str:
+    """Return what a file is that is not the wanted one."""
+    if path.suffix.lower() == ".xlsx":
+        return f"is a workbook, which is not read back, and not {wanted}"
+    if is_pipe(path):
+        return f"gave something else than {wanted}, which alone is read from a pipe"
+    return f"is not {wanted}"
 
 
 LIST_SUFFIXES = (
@@ -74,6 +85,23 @@ LIST_SUFFIXES = (
 )
 """Suffixes of a list of URLs, all but the last also with .gz behind them."""
 _XML_SUFFIXES = (".xml", ".rss", ".atom")
+
+
+def check_file(path: Path, what: str = "") -> None:
+    """Raise AuditInputError for a path without a file; its message begins with `what`."""
+    if not path.exists():
+        raise AuditInputError(f"{what}there is no file {path}")
+    if path.is_dir():
+        raise AuditInputError(f"{what}{path} is a folder: name a file in it")
+    if is_pipe(path):
+        raise AuditInputError(
+            f"{what}{path} is a pipe, and is to be read twice: write it into a file"
+        )
+
+
+def is_pipe(path: Path) -> bool:
+    """Return whether a path can be read only once, and is neither file nor folder."""
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def is_array(path: Path) -> bool:

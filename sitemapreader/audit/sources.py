@@ -41,7 +41,12 @@ from sitemapreader.audit.database import (
     read_queries,
     write_literal,
 )
-from sitemapreader.audit.models import LEAST_SHARE, AuditInputError, is_array
+from sitemapreader.audit.models import (
+    LEAST_SHARE,
+    AuditInputError,
+    check_file,
+    is_array,
+)
 from sitemapreader.audit.values import Hit, Place
 from sitemapreader.fetch import FolderFetcher, HttpFetcher
 from sitemapreader.output import make_array
@@ -525,8 +530,7 @@ def _read(
     kind = _KINDS[table]
     columns = kind.columns
     what = kind.noun
-    if not path.is_file():
-        raise AuditInputError(f"{what} cannot be read: there is no file {path}")
+    check_file(path, f"{what} cannot be read: ")
     name = path.name.lower().removesuffix(".gz")
     if (reader := _TABLE_READERS.get(Path(name).suffix)) is None:
         suffixes = ".txt, .csv, .tsv, .jsonl or .parquet"

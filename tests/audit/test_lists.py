@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -125,6 +127,7 @@ def test_urls_that_have_moved_are_the_same(tmp_path: Path) -> None:
         ("b.json", "[1,", "cannot be read"),
         ("none.csv", None, "there is no file"),
         ("b.json", '{"findings": 3}', "is not the JSON report of an audit"),
+        ("b.xlsx", "PK", "is a workbook, which is not read back"),
     ],
 )
 def test_what_is_no_list(
@@ -136,4 +139,28 @@ def test_what_is_no_list(
         (tmp_path / name).write_text(text)
     ran = run("compare", before, str(tmp_path / name))
     assert (ran.returncode, ran.stdout) == (2, "")
+    assert message in ran.stderr
+
+
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="no pipes with names: run elsewhere"
+)
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("compare", "PIPE", "PIPE"), "which alone is read from a pipe"),
+        (("audit", ".", "--urls", "PIPE"), "is to be read twice: write it into a file"),
+    ],
+)
+def test_a_pipe_is_no_missing_file(words: tuple[str, ...], message: str) -> None:
+    """It is there, and says what can be read from one."""
+    reading, writing = os.pipe()
+    os.write(writing, b"https://example.org/a\n")
+    os.close(writing)
+    try:
+        passed = [each.replace("PIPE", f"/dev/fd/{reading}") for each in words]
+        ran = run(*passed)
+    finally:
+        os.close(reading)
+    assert ran.returncode == 2
     assert message in ran.stderr
