@@ -319,8 +319,9 @@ class Facts:
         dated: of these with a lastmod.
         images, videos, news, alternates: with the URLs.
         documents_total: number of sitemaps, indexes, robots.txt files and pages.
-        sitemaps: that were read.
+        sitemaps: that were read, or a part of them.
         sitemaps_not_read: that were not.
+        sitemaps_in_part: that were read in part.
         statuses: outcome -> number of documents.
         months: URLs by the month of their lastmod.
         sections: the largest folders; `sections_others` are the URLs in all others.
@@ -361,6 +362,7 @@ class Facts:
     documents_total: int = 0
     sitemaps: int = 0
     sitemaps_not_read: int = 0
+    sitemaps_in_part: int = 0
     statuses: dict[str, int] = attrs.field(factory=dict)
     months: list[Month] = attrs.field(factory=list)
     sections: list[Section] = attrs.field(factory=list)

@@ -14,6 +14,7 @@ import attrs
 
 from sitemapreader import read
 from sitemapreader._types.counts import count_units
+from sitemapreader._types.issues import excerpt
 from sitemapreader._types.models import UrlEntry
 from sitemapreader._types.urls import origin_of, url_key
 from sitemapreader.audit.database import AuditDatabase, read_queries, write_literal
@@ -536,6 +537,7 @@ def _describe_visit(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
         "is_html": visit.facts is not None and is_html,
         "title": facts.title,
         "is_noindex": noindex is not None,
+        "noindex": noindex and _show_noindex(*noindex, line_of(noindex)),
         "noindex_line": noindex and line_of(noindex),
         "canonical": canonical,
         "canonical_line": canonical and line_of(("canonical", canonical)),
@@ -552,6 +554,16 @@ def _describe_visit(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
         "missing_words": " ".join(facts.missing_words) or None,
         "is_notice": facts.is_notice,
     }
+
+
+def _show_noindex(bot: str, directive: str, line: int | None) -> str:
+    """Return the directive that forbids indexing, and where it stands; headers have no line."""
+    said = excerpt(directive)
+    if line is not None:
+        return f"meta {excerpt(bot)}: {said}"
+    if bot in ("robots", "*"):
+        return f"X-Robots-Tag: {said}"
+    return f"X-Robots-Tag: {excerpt(bot)}: {said}"
 
 
 def _restore_visit(

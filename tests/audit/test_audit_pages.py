@@ -96,7 +96,7 @@ async def test_each_rule_hits_what_is_planted() -> None:
                     ("slash", f"301 to {server.base}slash/ (slash)"),
                 ],
                 "page-slow": [("slow", result_detail(result, "page-slow"))],
-                "page-noindex": [("hidden", "")],
+                "page-noindex": [("hidden", "meta robots: noindex")],
                 "page-canonical-elsewhere": [
                     ("other", f"{server.base}fine/3, which is listed")
                 ],
@@ -287,7 +287,7 @@ async def test_a_built_folder_is_judged_by_its_pages(tmp_path: Path) -> None:
     with await judge(site, None) as result:
         assert hits(result) == {
             "page-missing": [("none", "")],
-            "page-noindex": [("hidden", "")],
+            "page-noindex": [("hidden", "meta robots: noindex")],
             "page-redirects": [("old", f"301 to {base}a/1 which is listed")],
             "page-soft-404": [("404.html", "")],
             "page-unlisted": [

@@ -376,6 +376,11 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
         1,
         site(page("/a", more=news(publication_date="2026-11-20T12:00:00Z"))),
     ),
+    "news-future": (
+        site(page("/a", more=news(publication_date="2026-11-23T12:00:01Z"))),
+        1,
+        site(page("/a", more=news(publication_date="2026-11-23T12:00:00Z"))),
+    ),
     "news-too-many": (
         site(pages(1001, more=news())),
         1,
@@ -639,6 +644,15 @@ def test_a_rule_without_its_input_is_not_run(what: str, trial: RuleTrial) -> Non
     assert not ended.is_error
 
 
+def test_a_server_has_no_folder(trial: RuleTrial) -> None:
+    """A sitemap that a site does not have is told by the response."""
+    found = trial.run(
+        "robots-sitemap-broken", site(pages(1), f"Sitemap: {HOST}/gone.xml")
+    )
+    assert found is not None
+    assert found.examples[0].detail == "http-status 404"
+
+
 def test_a_listed_page_without_links_returns_none(trial: RuleTrial) -> None:
     """Each of 90 pages that are listed and link to nobody is a missing return link."""
     both = [
@@ -670,12 +684,14 @@ def test_a_listed_page_without_links_returns_none(trial: RuleTrial) -> None:
             page("/en", more=link("de", "/de")),
             "links to 1 other",
         ),
+        ("url-session-id", page("/a;jsessionid=A1B2"), "jsessionid=A1B2"),
+        ("url-session-id", page("/a?b=1&amp;sid=2&amp;c=3"), "sid=2"),
     ],
 )
-def test_a_number_in_a_detail_has_the_noun_that_fits_it(
+def test_a_detail_says_what_is_there(
     trial: RuleTrial, code: str, records: str, detail: str
 ) -> None:
-    """One URL is not called 1 URLs."""
+    """One URL is not called 1 URLs, and no mark is added to a part of a URL."""
     found = trial.run(code, site(records))
     assert found is not None
     assert found.examples[0].detail == detail

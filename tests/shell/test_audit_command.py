@@ -271,7 +271,7 @@ def test_every_report_says_why_the_exit_code_is_not_0(
     code, said = {
         "whole": (0, "everything was read, and there are no errors or warnings"),
         "found": (5, "errors or warnings: url-session-id, url-fragment"),
-        "cut": (3, f"not read: {HOST}/s.xml ("),
+        "cut": (3, f"read in part: {HOST}/s.xml ("),
         "refused": (4, "nothing could be fetched; not read: http"),
         "empty": (1, "no URL was found"),
     }[what]
@@ -367,7 +367,7 @@ def test_a_line_names_the_file_of_a_page_and_that_of_its_sitemap(
     (tmp_path / "a.html").write_text(f"<title>A</title>{hidden}<h1>A</h1>")
     done = run("audit", ".", "--select", "page-noindex", cwd=str(tmp_path))
     places = "in a.html, line 1, listed in sitemap.xml, line 1"
-    assert f"- {HOST}/a.html {places}" in done.stdout
+    assert f"- {HOST}/a.html (meta robots: noindex) {places}" in done.stdout
 
 
 def test_no_rule_has_passed_where_no_url_was_read(tmp_path: Path) -> None:

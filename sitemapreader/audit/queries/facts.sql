@@ -22,7 +22,10 @@ WHERE role = 'sitemap' AND status IN ('complete', 'partial', 'unchanged')
 UNION ALL
 SELECT 'sitemaps_not_read', count(*) FROM document
 WHERE role = 'sitemap' AND via <> 'well-known'
-  AND (status IN ('failed', 'partial') OR (status = 'skipped' AND is_excused))
+  AND (status = 'failed' OR (status = 'skipped' AND is_excused))
+UNION ALL
+SELECT 'sitemaps_in_part', count(*) FROM document
+WHERE role = 'sitemap' AND via <> 'well-known' AND status = 'partial'
 
 -- statuses:
 SELECT status, count(*) FROM document GROUP BY status ORDER BY status

@@ -262,6 +262,7 @@ CREATE TABLE page (            -- a row a visit
     is_html BOOLEAN,
     title VARCHAR,
     is_noindex BOOLEAN,        -- for all robots, or an audited one
+    noindex VARCHAR,           -- what says so: 'meta robots: noindex', 'X-Robots-Tag: noindex'
     is_hidden BOOLEAN,         -- the same, if it is not that of a whole site, such as a staging host
     canonical VARCHAR, canonical_key VARCHAR,   -- the first that is another page, or the first
     canonicals UTINYINT,       -- how many different ones

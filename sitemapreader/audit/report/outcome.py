@@ -86,21 +86,31 @@ def _name_failures(facts: Facts, least: str | None) -> str:
 
 def _list_losses(facts: Facts) -> Iterator[str]:
     """Yield the losses: documents not read, pages not judged, rules not run."""
-    unread = [each for each in facts.documents if _is_unread(each)]
     if not (facts.complete and facts.answered):
-        named = [f"{show_url(each.url)} ({_show_reason(each)})" for each in unread]
-        if named:
-            yield f"not read: {_name_some(named)}"
-        elif not facts.sitemaps:
-            yield "no sitemap was found and read"
-        else:
-            yield "not everything was read"
+        yield from _list_unread(facts)
     for unit, tally in (("pages", facts.pages), ("old URLs", facts.old_pages)):
         if tally is not None and tally.listed and not tally.judged:
             reasons = ", ".join(f"{why} {n}" for why, n in tally.not_judged.items())
             yield f"none of {count_units(tally.listed, unit)} could be judged ({reasons})"
     if broken := [each.rule.code for each in facts.not_run if each.is_error]:
         yield f"broken rules: {_name_some(broken)}"
+
+
+def _list_unread(facts: Facts) -> Iterator[str]:
+    """Yield the documents that were not read, and the ones that were read in part."""
+    unread = [each for each in facts.documents if _is_unread(each)]
+    for word, is_partial in (("not read", False), ("read in part", True)):
+        named = [
+            f"{show_url(each.url)} ({_show_reason(each)})"
+            for each in unread
+            if (each.status == "partial") is is_partial
+        ]
+        if named:
+            yield f"{word}: {_name_some(named)}"
+    if not unread and facts.sitemaps:
+        yield "not everything was read"
+    elif not unread:
+        yield "no sitemap was found and read"
 
 
 def _is_unread(document: DocumentFacts) -> bool:

@@ -10,7 +10,7 @@
 -- source: https://api-docs.lumar.io/docs/report-templates/crawl_sitemaps/sitemaps_broken_disallowed/
 -- search-console: Couldn't fetch
 SELECT url,
-       CASE WHEN reason = 'http-status' AND http_status = 404 AND NOT is_http
+       CASE WHEN reason = 'http-status' AND http_status = 404 AND NOT EXISTS (FROM document WHERE is_http)
             THEN 'the folder has no such file' ELSE concat_ws(' ', reason, http_status) END AS detail,
        id AS document
 FROM broken_line

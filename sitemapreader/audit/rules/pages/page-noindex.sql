@@ -8,5 +8,5 @@
 -- advice: Remove the page from the sitemap, or remove the directive.
 -- source: https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag
 -- search-console: Excluded by 'noindex' tag
-SELECT loc AS url, '' AS detail, document, nullif(file, '') AS file, noindex_line AS file_line FROM page
+SELECT loc AS url, coalesce(noindex, '') AS detail, document, nullif(file, '') AS file, noindex_line AS file_line FROM page
 WHERE not_judged IS NULL AND is_listed AND fault IS NULL AND is_noindex

@@ -5,7 +5,7 @@
 -- meaning: Each visit makes new URLs, so crawlers fetch copies without end.
 -- advice: List the URL without these parameters.
 -- source: https://www.sitemaps.org/protocol.html
-SELECT loc AS url, regexp_extract(path || '?' || query, $session, 2) AS detail, document
+SELECT loc AS url, regexp_extract(concat_ws('?', path, nullif(query, '')), $session, 2) AS detail, document
 FROM unusual_url
 WHERE (query <> '' AND regexp_matches(query, $session))
   OR (contains(path, ';') AND regexp_matches(path, $session))
