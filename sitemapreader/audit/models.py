@@ -74,7 +74,7 @@ def _describe_other_file(path: Path, wanted: str) -> str:
     """Return what a file is that is not the wanted one."""
     if path.suffix.lower() == ".xlsx":
         return f"is a workbook, which is not read back, and not {wanted}"
-    if is_pipe(path):
+    if is_read_once(path):
         return f"gave something else than {wanted}, which alone is read from a pipe"
     return f"is not {wanted}"
 
@@ -93,13 +93,13 @@ def check_file(path: Path, what: str = "") -> None:
         raise AuditInputError(f"{what}there is no file {path}")
     if path.is_dir():
         raise AuditInputError(f"{what}{path} is a folder: name a file in it")
-    if is_pipe(path):
+    if is_read_once(path):
         raise AuditInputError(
             f"{what}{path} is a pipe, and is to be read twice: write it into a file"
         )
 
 
-def is_pipe(path: Path) -> bool:
+def is_read_once(path: Path) -> bool:
     """Return whether a path can be read only once, and is neither file nor folder."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
@@ -163,6 +163,8 @@ class Need(StrEnum):
         return member
 
     ROBOTS = "robots", "a readable robots.txt"
+    URL_ROBOTS = "url-robots", "a readable robots.txt of a host of URLs"
+    IMAGE_ROBOTS = "image-robots", "a readable robots.txt of a host of images"
     # the Sitemap lines of its robots.txt are followed
     SITE = (
         "site",

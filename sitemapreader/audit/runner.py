@@ -86,6 +86,13 @@ _NEEDED_TABLES = {
 """Need -> the table that has a row only if it is fulfilled."""
 
 
+_HOSTS_WITH_RULES = {
+    Need.URL_ROBOTS: ("URLs", "judged_urls"),
+    Need.IMAGE_ROBOTS: ("images", "judged_images"),
+}
+"""Need of a robots.txt -> what its host has, and the query whether one was read, or none needed."""
+
+
 def find_unmet_needs(
     database: AuditDatabase,
     report: Report,
@@ -108,10 +115,7 @@ def find_unmet_needs(
     doubt = ""
     if not is_http:
         missing[Need.FETCH] = "sitemaps were read from files: pass the URL of the site"
-    if not database.ask("SELECT 1 FROM robots WHERE is_searched LIMIT 1"):
-        missing[Need.SITE] = _explain_robots(database, is_http=is_http)
-        if not database.ask("SELECT 1 FROM robots LIMIT 1"):
-            missing[Need.ROBOTS] = missing[Need.SITE]
+    missing |= _find_unread_robots(database, is_http=is_http)
     if not report.complete:
         doubt, lost = _explain_loss(database)
         if lost:
@@ -128,6 +132,19 @@ def find_unmet_needs(
             f"the others orphans, it must have {least_overlap:.0%}"
         )
     return missing, doubt
+
+
+def _find_unread_robots(database: AuditDatabase, *, is_http: bool) -> dict[Need, str]:
+    """Return the needs of a robots.txt that are not met, each with the reason."""
+    missing = {}
+    if not database.ask("SELECT 1 FROM robots WHERE is_searched LIMIT 1"):
+        missing[Need.SITE] = _explain_robots(database, is_http=is_http)
+        if not database.ask("SELECT 1 FROM robots LIMIT 1"):
+            missing[Need.ROBOTS] = missing[Need.SITE]
+    for need, (noun, query) in _HOSTS_WITH_RULES.items():
+        if not database.ask_column(_QUERIES[query])[0]:
+            missing[need] = f"no robots.txt of a host of {noun} was read"
+    return missing
 
 
 def _explain_loss(database: AuditDatabase) -> tuple[str, str]:

@@ -610,6 +610,16 @@ NOT_RUN: dict[str, tuple[str, AuditedSite, str]] = {
         AuditedSite({"/s.xml": urlset(pages(1))}, sitemap="/s.xml"),
         "URL of the site",
     ),
+    "no robots.txt of the images": (
+        "robots-blocked-image",
+        site(pages(2, more=image("https://cdn.dead.example/a.jpg"))),
+        "no robots.txt of a host of images",
+    ),
+    "no robots.txt of the URLs": (
+        "robots-blocked-url",
+        site("<url><loc>https://other.dead.example/a</loc></url>"),
+        "no robots.txt of a host of URLs",
+    ),
     "no list": ("orphan-url", site(pages(1)), "`urls`"),
     "a list that is too small": (
         "orphan-url",

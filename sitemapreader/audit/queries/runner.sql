@@ -21,6 +21,16 @@ FROM (
     )
 )
 
+-- judged_urls: whether the robots.txt of a host of URLs was read, or there are no URLs
+SELECT NOT EXISTS (FROM url) OR EXISTS (
+    FROM url WHERE scheme || '://' || host IN (SELECT origin FROM robots)
+)
+
+-- judged_images: the same of images
+SELECT NOT EXISTS (FROM image) OR EXISTS (
+    FROM image WHERE regexp_extract(lower(loc), '^https?://[^/?#@]+') IN (SELECT origin FROM robots)
+)
+
 -- unread_robots: that of the site, if it was looked for
 SELECT reason, http_status FROM document WHERE role = 'robots' ORDER BY id LIMIT 1
 

@@ -1,7 +1,7 @@
 -- title: Images that robots.txt disallows
 -- severity: warning
 -- unit: images
--- needs: robots
+-- needs: robots, image-robots
 -- cause: robots-blocks-site
 -- detects: The rules of robots.txt disallow an `image:loc`, for origins whose robots.txt is known.
 -- meaning: Image search does not show images that it may not fetch.

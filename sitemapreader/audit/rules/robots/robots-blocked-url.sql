@@ -1,7 +1,7 @@
 -- title: URLs that robots.txt disallows
 -- severity: error
 -- unit: URLs
--- needs: robots
+-- needs: robots, url-robots
 -- cause: robots-blocks-site
 -- detects: The rules for an audited robot, in the robots.txt of the URL's own origin, disallow the
 --   URL.
