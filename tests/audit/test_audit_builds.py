@@ -218,6 +218,20 @@ def test_a_base_url_with_a_path_too_many_names_the_one_that_fits(
         assert not [each for each in reasons if "has no robots.txt" in each]
 
 
+@pytest.mark.parametrize("robots", ["", "User-agent: *\nDisallow: /x"])
+def test_rules_about_robots_txt_are_run_for_a_folder_that_has_one(
+    robots: str, tmp_path: Path
+) -> None:
+    """The robots.txt of the site may come from elsewhere, so a folder without one says nothing."""
+    urls = ["https://docs.example/a"]
+    folder = build_pages(tmp_path, urls, "a.html", robots=robots)
+    with audit_sync(folder, base_url="https://docs.example/") as result:
+        left_out = reasons(result)
+    for code in ("robots-blocked-url", "robots-blocks-site", "robots-too-large"):
+        is_left_out = left_out.get(code) == "the folder has no robots.txt"
+        assert is_left_out is not bool(robots), code
+
+
 def test_robots_txt_of_another_host_than_the_base_url_is_that_error(
     tmp_path: Path,
 ) -> None:
