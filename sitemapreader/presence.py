@@ -39,7 +39,13 @@ from sitemapreader._walk.memory import explain_no_status
 from sitemapreader._walk.selection import Selection
 from sitemapreader.changes import State
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.pages import NotJudged, PageVisit, visit_pages
+from sitemapreader.pages import NotJudged, PageFault, PageVisit, visit_pages
+from sitemapreader.pages.faults import (
+    find_empty_pages,
+    find_responding_hosts,
+    judge_visit,
+    leave_out_silent,
+)
 from sitemapreader.pages.soft_404 import find_folder, find_soft_errors, make_up_path
 
 if TYPE_CHECKING:
@@ -112,6 +118,9 @@ class CauseCode(StrEnum):
     NOINDEX = "noindex"
     CANONICAL = "canonical"
     SOFT_404 = "soft-404"
+    FAILS = "fails"
+    LOGIN = "login"
+    EMPTY = "empty"
     PAGE_FINE = "page-fine"
     PAGE_UNKNOWN = "page-unknown"
     UNLISTED = "unlisted"
@@ -126,6 +135,9 @@ _OF_PAGES = frozenset(
         CauseCode.NOINDEX,
         CauseCode.CANONICAL,
         CauseCode.SOFT_404,
+        CauseCode.FAILS,
+        CauseCode.LOGIN,
+        CauseCode.EMPTY,
         CauseCode.PAGE_UNKNOWN,
     }
 )
@@ -305,7 +317,7 @@ async def answer_urls(
             )
             search.answer()
             reports.append(search.report)
-        await visits.judge_texts(visited)
+        await visits.judge(visited)
     if state is not None:
         if not isinstance(state, State):
             state = State(state)
@@ -513,8 +525,8 @@ class _Question:
         self.targets |= {_loose_key(url) for url in (visit.final_url, canonical) if url}
         return canonical
 
-    def judge_page(self) -> None:
-        """Add the causes that the page's own response shows."""
+    def judge_page(self, fault: PageFault | None) -> None:
+        """Add the causes that the page's own response shows, whose first fault is known."""
         visit = self.visit
         if visit is None:
             return
@@ -531,7 +543,7 @@ class _Question:
                 CauseCode.PAGE_UNKNOWN,
                 "robots.txt could not be read, so the page was not requested",
             )
-        elif visit.not_judged is not None or visit.error:
+        elif visit.not_judged is not None:
             reason = visit.error
             if not reason:
                 reason = (
@@ -541,17 +553,43 @@ class _Question:
                 CauseCode.PAGE_UNKNOWN,
                 f"the page could not be judged: {excerpt(reason)}",
             )
-        elif url_key(visit.final_url) != url_key(self.url):
-            statuses = ", ".join(str(redirect.status) for redirect in visit.redirects)
-            message = f"the page redirects ({statuses}) to"
-            self.add_target(CauseCode.REDIRECTS, visit.final_url, message)
-        if (
-            visit.not_judged is None
-            and visit.status is not None
-            and visit.status >= 400
-        ):
-            self.add(CauseCode.STATUS, f"the page returns {visit.status}")
-        self._judge_facts(visit)
+        elif fault is not None:
+            self._add_fault(fault, visit)
+        if fault in (None, PageFault.REDIRECTS):
+            self._judge_facts(visit)
+
+    def _add_fault(self, fault: PageFault, visit: PageVisit) -> None:
+        """Add the cause that a fault of the page's response is."""
+        is_redirected = url_key(visit.final_url) != url_key(self.url)
+        statuses = ", ".join(str(redirect.status) for redirect in visit.redirects)
+        if is_redirected and fault is not PageFault.LOGIN and not visit.error:
+            self.add_target(
+                CauseCode.REDIRECTS,
+                visit.final_url,
+                f"the page redirects ({statuses}) to",
+            )
+        status = visit.status or 0
+        if visit.error:
+            self.add(CauseCode.FAILS, f"the page fails: {excerpt(visit.error)}")
+        elif status != 200 and fault is not PageFault.REDIRECTS and status >= 300:
+            self.add(CauseCode.STATUS, f"the page returns {status}")
+        elif fault is PageFault.LOGIN:
+            login = show_url(visit.final_url)
+            self.add(
+                CauseCode.LOGIN, f"the page redirects ({statuses}) to a login: {login}"
+            )
+        elif fault is PageFault.SOFT_404:
+            self.add(
+                CauseCode.SOFT_404,
+                "the page returns 200, but has the content of a page that does not exist: let it "
+                "return 404",
+            )
+        elif fault is PageFault.EMPTY:
+            self.add(CauseCode.EMPTY, "the page returns 200, but shows nothing")
+        elif not is_redirected and visit.facts is not None and visit.facts.refresh:
+            seconds, target = visit.facts.refresh
+            message = f"the page refreshes after {count_units(seconds, 'seconds')} to"
+            self.add_target(CauseCode.REDIRECTS, target, message)
 
     def _judge_facts(self, visit: PageVisit) -> None:
         facts = visit.facts
@@ -743,7 +781,6 @@ class _Search:
         for question in self.questions:
             question.read = read
             question.judge_matches(documents)
-            question.judge_page()
             if question.verdict is Verdict.LISTED:
                 continue
             self._add_dropped(question)
@@ -896,7 +933,7 @@ class _Visits:
         self._pages: dict[str, PageVisit] = {}
         self._probes: dict[str, PageVisit] = {}
         self._neighbors: dict[str, set[str]] = {}
-        """Folder in which all visited pages are alike -> other pages that its sitemaps list."""
+        """Folder with unclear pages, alike or with scripts alone -> others that sitemaps list."""
 
     async def visit(self, questions: list[_Question]) -> None:
         """Request the pages, and for each folder a page that cannot exist."""
@@ -917,7 +954,13 @@ class _Visits:
         for visit in await self._request([*by_canonical]):
             for question in by_canonical[visit.url]:
                 question.canonical_visit = visit
-        self._neighbors = {folder: set() for folder in self._find_errors().distrusted}
+        shells = {
+            find_folder(url)
+            for url, visit in self._pages.items()
+            if visit.facts is not None and visit.facts.shows == "scripts"
+        }
+        unclear = shells.union(self._find_errors().distrusted)
+        self._neighbors = {folder: set() for folder in unclear}
 
     def see_neighbor(self, url: str) -> None:
         """Keep a listed page, if the others of its folder are to be compared with it."""
@@ -926,19 +969,25 @@ class _Visits:
             if is_near and len(urls) < _MAX_NEIGHBORS and find_folder(url) == folder:
                 urls.add(url)
 
-    async def judge_texts(self, questions: list[_Question]) -> None:
-        """Add a cause to the pages that respond as a made-up path does."""
+    async def judge(self, questions: list[_Question]) -> None:
+        """Add the causes that the pages show, by all visits together."""
         neighbors = sorted(set().union(*self._neighbors.values()))
         for visit in await self._request(neighbors):
             self._pages[visit.url] = visit
         soft_errors = self._find_errors().urls
+        pages = [*self._pages.values()]
+        empty = find_empty_pages(pages)
+        responding = find_responding_hosts([*pages, *self._probes.values()])
         for question in questions:
-            if question.url in soft_errors:
-                question.add(
-                    CauseCode.SOFT_404,
-                    "the page returns 200, but has the content of a page that does not exist: let "
-                    "it return 404",
+            fault = None
+            if question.visit is not None:
+                question.visit = leave_out_silent(question.visit, responding)
+                fault = judge_visit(
+                    question.visit,
+                    is_soft_404=question.url in soft_errors,
+                    is_empty=question.url in empty,
                 )
+            question.judge_page(fault)
 
     def _find_errors(self) -> SoftErrors:
         return find_soft_errors(self._probes, list(self._pages.values()))

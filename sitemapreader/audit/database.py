@@ -28,6 +28,7 @@ from sitemapreader._types.urls import (
     url_key,
 )
 from sitemapreader.audit.models import AuditInputError
+from sitemapreader.pages.faults import is_led_to_login, is_page_empty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -156,8 +157,12 @@ FUNCTIONS: dict[Callable[..., object], str] = {
     usable_url: "VARCHAR",
     judge_hreflang: "STRUCT(is_valid BOOLEAN, hint VARCHAR)",
     is_language_switch: "BOOLEAN",
+    is_led_to_login: "BOOLEAN",
+    is_page_empty: "BOOLEAN",
 }
 """Function -> the type of its value in SQL."""
+_SQL_TYPES = {"str": "VARCHAR", "int": "BIGINT"}
+"""Types of arguments in Python and in SQL."""
 
 
 # -- the database
@@ -226,8 +231,11 @@ class AuditDatabase:
         """Make the tables, functions and macros."""
         self.connection.execute(_read_file("schema"))
         for function, kind in {**FUNCTIONS, self.is_refused: "BOOLEAN"}.items():
-            texts = ["VARCHAR"] * len(signature(function).parameters)
-            self.connection.create_function(function.__name__, function, texts, kind)  # type: ignore[arg-type]
+            types = [
+                _SQL_TYPES[each.annotation]
+                for each in signature(function).parameters.values()
+            ]
+            self.connection.create_function(function.__name__, function, types, kind)  # type: ignore[arg-type]
         for name, pattern in (
             ("simple", SIMPLE_URL),
             ("keys", f"^(?:{NORMAL_URL.pattern})$"),

@@ -26,6 +26,7 @@ from sitemapreader.pages import (
     PageFacts,
     PageFolder,
     PageVisit,
+    find_fault,
     find_soft_errors,
     make_up_path,
     page_type_of,
@@ -54,8 +55,6 @@ _MARKING = (
 )
 """Queries up to the judgement of error pages, in their order."""
 _JUDGING = (
-    "mark_empty",
-    "find_faults",
     "mark_hidden",
     "find_canonical_faults",
     "find_indexed",
@@ -252,6 +251,7 @@ class SiteVisits:
             for name in _MARKING:
                 database.ask(_PAGE_QUERIES[name])
             self._mark_soft_errors()
+            self._mark_faults()
             for name in _JUDGING:
                 database.ask(_PAGE_QUERIES[name])
         for kind in met:
@@ -291,6 +291,15 @@ class SiteVisits:
                 f"every path in {folder}{more} has the same text, because a browser "
                 "renders these pages or all are errors"
             )
+
+    def _mark_faults(self) -> None:
+        """Mark the first fault of each page; pages with equal responses have one."""
+        self._database.ask(_PAGE_QUERIES["mark_empty"])
+        for response in self._database.ask_rows(_PAGE_QUERIES["list_responses"]):
+            if fault := find_fault(**response):
+                self._database.ask(
+                    _PAGE_QUERIES["mark_fault"], fault=str(fault), **response
+                )
 
     def _record(self, kind: str, why: str) -> None:
         """Record why pages of a kind cannot be judged; "" if they can."""

@@ -2,11 +2,13 @@
 
 `facts` are read from bytes. `client` requests pages, as the robots.txt files in `robots` allow.
 `visit` asks servers for pages by it, and `folder` the files of a built site; both give a
-`PageVisit`. `soft_404` tells which of these pages are error pages.
+`PageVisit`. `soft_404` tells which of these pages are error pages,
+and `faults` what is wrong with each response.
 """
 
 from sitemapreader._types.errors import Redirect
 from sitemapreader.pages.facts import HTML_TYPES, PageFacts, page_type_of, read_page
+from sitemapreader.pages.faults import PageFault, find_fault
 from sitemapreader.pages.folder import PageFolder
 from sitemapreader.pages.robots import RobotsCache
 from sitemapreader.pages.soft_404 import (
@@ -23,10 +25,12 @@ __all__ = [
     "HTML_TYPES",
     "NotJudged",
     "PageFacts",
+    "PageFault",
     "PageFolder",
     "PageVisit",
     "Redirect",
     "RobotsCache",
+    "find_fault",
     "find_soft_errors",
     "make_up_path",
     "page_type_of",

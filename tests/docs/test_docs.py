@@ -87,6 +87,9 @@ def make_folder(parent: Path) -> Path:
     return folder
 
 
+PAGE = b"<!doctype html><title>A page</title><p>Its text"
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """Serve testdata/site over loopback; give its origin."""
@@ -97,7 +100,7 @@ def server() -> Iterator[str]:
         # content decides
         data = gzip.decompress(data) if path.suffix == ".gz" else data
         listed = re.findall(rf"{pages.SITE}(/[^<\s\"?]*)", unquote(data.decode()))
-        site = dict.fromkeys(listed, b"<!doctype html><title>A page</title>") | site
+        site = dict.fromkeys(listed, PAGE) | site
         name = path.relative_to(folder).as_posix()
         site[f"/{name}"] = data.replace(pages.SITE.encode(), b"HOST")
     with commands.serving(site) as (url,):

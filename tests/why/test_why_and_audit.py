@@ -9,12 +9,13 @@ import pytest
 from sitemapreader.audit import audit
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.presence import CauseCode, Verdict, why
-from tests.audit.page_audits import OPTIONS, hits, judge, page, publish
-from tests.support.serving import serve_pages
+from tests.audit.page_audits import OPTIONS, WORDS, hits, judge, page, publish
+from tests.support.serving import answer, serve_pages
 from tests.support.walking import urlset
 
 if TYPE_CHECKING:
     from sitemapreader.presence import Explanation
+    from tests.support.serving import Page
 
 NOTICES = (
     "Sorry, we could not find the page that you are looking for. Try our search.",
@@ -119,3 +120,92 @@ async def test_nonsense_in_place_of_a_port_or_a_host(url: str) -> None:
     )
     messages = {cause.code: cause.message for cause in explanation.causes}
     assert "(port)" in messages[CauseCode.OTHER_SPELLING]
+
+
+def make_kinds() -> dict[str, tuple[Page, str, set[CauseCode]]]:
+    """Return a page of every kind: its response, the rule of an audit, and the causes."""
+    script = "<script src=/app.js></script>"
+    refresh = '<meta http-equiv="refresh" content="{}; url=/fine/1">'
+    robots = '<meta name="robots" content="{}">'
+    login = answer(302, Location="/login")
+    return {
+        **{f"fine/{n}": (page(text=f"{WORDS} {n}"), "", FINE) for n in range(9)},
+        "poster": (page("<title>404 Not Found</title>"), "", FINE),
+        "image": ("<!doctype html><title>T</title><img src=/a.png>", "", FINE),
+        "lost": (404, "page-not-found", {CauseCode.STATUS}),
+        "gone": (410, "page-gone", {CauseCode.STATUS}),
+        "broken": (500, "page-error", {CauseCode.STATUS}),
+        "closed": (0, "page-error", {CauseCode.FAILS}),
+        "loop": (answer(301, Location="/loop"), "page-error", {CauseCode.FAILS}),
+        "circle": (answer(302, Location="/circle?a"), "page-error", {CauseCode.FAILS}),
+        "members": (401, "page-login", {CauseCode.STATUS}),
+        "account": (login, "page-login", {CauseCode.LOGIN}),
+        "refused": (403, "page-forbidden", {CauseCode.STATUS}),
+        "notice": (
+            page(text="Sorry, this product is no longer available."),
+            "page-soft-404",
+            {CauseCode.SOFT_404},
+        ),
+        "moved": (
+            answer(301, Location="/fine/1"),
+            "page-redirects",
+            {CauseCode.REDIRECTS},
+        ),
+        "to-lost": (
+            answer(301, Location="/lost"),
+            "page-not-found",
+            {CauseCode.REDIRECTS, CauseCode.STATUS},
+        ),
+        "refreshed": (
+            page(refresh.format(0)),
+            "page-redirects",
+            {CauseCode.REDIRECTS},
+        ),
+        "refreshed-late": (page(refresh.format(60)), "", FINE),
+        "empty": (page(text=" "), "page-empty", {CauseCode.EMPTY}),
+        "no-byte": (b"<!doctype html>", "page-empty", {CauseCode.EMPTY}),
+        "shell": (page(script, text=""), "page-empty", {CauseCode.EMPTY}),
+        "noindex": (
+            page(robots.format("noindex")),
+            "page-noindex",
+            {CauseCode.NOINDEX},
+        ),
+        "none": (page(robots.format("NONE")), "page-noindex", {CauseCode.NOINDEX}),
+        "index": (page(robots.format("noarchive, index")), "", FINE),
+        "canonical": (
+            page('<link rel="canonical" href="/fine/2">'),
+            "page-canonical-elsewhere",
+            {CauseCode.CANONICAL},
+        ),
+    }
+
+
+FINE = {CauseCode.PAGE_FINE}
+
+
+async def test_every_kind_of_page_is_judged_alike() -> None:
+    """Alone, with all others, and by an audit: what is wrong is one of the faults of pages."""
+    kinds = make_kinds()
+    async with serve_pages(
+        login=page(text="Name and word"), **{path: kinds[path][0] for path in kinds}
+    ) as server:
+        publish(server, *kinds)
+        with await judge(server.base) as result:
+            found = hits(result)
+        together = await why([server.base + path for path in kinds], options=OPTIONS)
+        alone = [
+            explanation
+            for path in kinds
+            for explanation in await why(server.base + path, options=OPTIONS)
+        ]
+    rules = dict.fromkeys(kinds, "")
+    rules |= {path: code for code in found for path, _ in found[code]}
+    assert rules == {path: rule for path, (_, rule, _) in kinds.items()}
+    for explanations in (together, alone):
+        causes = {
+            each.url.removeprefix(server.base): {cause.code for cause in each.causes}
+            - {CauseCode.LISTED}
+            for each in explanations
+        }
+        assert causes == {path: expected for path, (*_, expected) in kinds.items()}
+    assert {each.verdict for each in together} == {Verdict.LISTED}

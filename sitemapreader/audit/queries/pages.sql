@@ -44,7 +44,7 @@ ORDER BY turn
 UPDATE page SET key = url_key(loc), final_key = url_key(final_url),
     is_temporary = regexp_full_match(statuses, '30[237]( 30[237])*'),
     switches_language = statuses <> '' AND is_language_switch(loc, final_url),
-    leads_to_login = is_login(final_url) AND NOT is_login(loc),
+    leads_to_login = statuses <> '' AND is_led_to_login(loc, final_url),
     differs_by = name_difference(url_key(loc), url_key(final_url)),
     canonical_key = url_key(canonical),
     canonical_differs_by = name_difference(url_key(final_url), url_key(canonical)),
@@ -165,31 +165,27 @@ QUALIFY file = '' OR template_hash IS NOT NULL OR is_notice OR is_error_path('/'
 UPDATE page SET is_soft_404 = loc IN (SELECT unnest($locs))
 
 -- mark_empty: scripts that most pages of a site or a folder have in place of a text build them in a browser
-UPDATE page SET is_empty = shows = 'nothing' OR shows = 'scripts' AND NOT p.is_built
+UPDATE page SET is_empty = is_page_empty(shows, p.site_shells, p.site_pages, p.folder_shells, p.folder_pages)
 FROM (
-    SELECT loc, 2 * count(*) FILTER (is_shell) OVER () > count(*) OVER ()
-           OR count(*) FILTER (is_shell) OVER folder > 1
-              AND 2 * count(*) FILTER (is_shell) OVER folder > count(*) OVER folder AS is_built
+    SELECT loc, count(*) FILTER (is_shell) OVER () AS site_shells, count(*) OVER () AS site_pages,
+           count(*) FILTER (is_shell) OVER folder AS folder_shells, count(*) OVER folder AS folder_pages
     FROM (
-        SELECT DISTINCT loc, first_folder(key) AS folder, shows = 'scripts' AS is_shell FROM page
+        SELECT DISTINCT loc, first_folder(key) AS folder, coalesce(shows, '') = 'scripts' AS is_shell FROM page
         WHERE not_judged IS NULL AND status < 300
     ) WINDOW folder AS (PARTITION BY folder)
-) p WHERE p.loc = page.loc
+) p WHERE p.loc = page.loc AND shows <> 'something'
 
--- find_faults: each page has the first that fits
+-- list_responses: the different ones of listed pages
+SELECT DISTINCT * EXCLUDE page FROM page_response
+
+-- mark_fault: of the pages with such a response
 UPDATE page SET fault = CASE
-    WHEN NOT is_listed THEN NULL
-    WHEN file = '' AND status = 404 AND EXISTS (SELECT 1 FROM built) THEN 'page-missing'
-    WHEN status = 404 THEN 'page-not-found'
-    WHEN status = 410 THEN 'page-gone'
-    WHEN status BETWEEN 300 AND 399 OR status BETWEEN 500 AND 599 OR error <> '' THEN 'page-error'
-    WHEN status IN (401, 407) OR leads_to_login THEN 'page-login'
-    WHEN status >= 400 THEN 'page-forbidden'
-    WHEN is_soft_404 THEN 'page-soft-404'
-    WHEN final_key <> key OR refresh_seconds <= 5 THEN 'page-redirects'
-    WHEN is_empty THEN 'page-empty'
-    END
-WHERE not_judged IS NULL
+    WHEN $fault = 'page-not-found' AND file = '' AND EXISTS (SELECT 1 FROM built) THEN 'page-missing'
+    ELSE $fault END
+FROM page_response r
+WHERE r.page = page.rowid AND r.status = $status AND r.has_failed = $has_failed
+  AND r.leads_to_login = $leads_to_login AND r.is_soft_404 = $is_soft_404 AND r.leads_on = $leads_on
+  AND r.is_empty = $is_empty
 
 -- mark_hidden: a noindex that more than nine of ten pages have says nothing about one of them
 UPDATE page SET is_hidden = is_noindex AND NOT (

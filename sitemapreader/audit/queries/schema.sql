@@ -86,8 +86,6 @@ CREATE MACRO name_difference(key, other) AS CASE
     WHEN rtrim(key, '/') = rtrim(other, '/') THEN 'slash'
     WHEN lower(key) = lower(other) THEN 'case'
     ELSE '' END;
-CREATE MACRO is_login(loc) AS
-    regexp_matches(path_of(loc), '(?i)/(log-?in|sign-?in|sso|auth|oauth2?)([/.]|$)');
 
 -- Why nobody can reach a host, or '', and whether its name is the reason; the name has no port.
 CREATE MACRO is_staging(name) AS len(string_split(rtrim(name, '.'), '.')) > 2
@@ -287,6 +285,12 @@ CREATE TABLE page (            -- a row a visit
     canonical_fault VARCHAR,   -- the one rule about its canonical that it hits, if it is listed
     fate VARCHAR               -- the one rule about what became of it, if it is old
 );
+CREATE VIEW page_response AS   -- what a listed page is judged by
+SELECT rowid AS page, coalesce(status, 0) AS status, error <> '' AS has_failed,
+       coalesce(leads_to_login, false) AS leads_to_login, coalesce(is_soft_404, false) AS is_soft_404,
+       final_key <> key OR coalesce(refresh_seconds <= 5, false) AS leads_on,
+       coalesce(is_empty, false) AS is_empty
+FROM page WHERE is_listed AND not_judged IS NULL;
 CREATE VIEW target AS          -- pages that others may name, and why that is wrong; NULL if it is not
 SELECT key, any_value(CASE
     WHEN status IN (401, 407) OR leads_to_login THEN 'requires a login'

@@ -8,7 +8,7 @@
 --   them; or both redirect to one page. The folder that the page leads to counts as well. Where all
 --   pages of a folder are alike, the text must also say that the page is not found. Or the page is
 --   404.html, at the top or in the folder of a language, and says so or is a file of a built folder.
---   Or it has at most 400 characters, and a sentence that says that this page or product is gone.
+--   Or it has no more than 400 characters, and a sentence that says that this page or product is gone.
 -- meaning: Search engines index error pages, or drop the page as a soft 404.
 -- advice: Return 404 where there is no page, and remove the page from the sitemap.
 -- source: https://developers.google.com/search/docs/crawling-indexing/http-network-errors, https://docs.squirrelscan.com/rules/crawl
