@@ -485,7 +485,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "print only the error that ends the program, if any"),
         Option("-q --quiet", "audit compare", "print only the error that ends the program, if any: "
                "no report either, unless --format or -o asks for one"),
-        Option("--allow-loss", "urls", "exit with 0 if all losses have these reasons: "
+        Option("--allow-loss", "urls audit", "exit with 0 if all losses have these reasons: "
                "template,http-status", metavar="CODE,...", type=parse_reasons),
         Option("-v --verbose", _NOT_STATE, "also print Issues of severity info"),
     ),

@@ -33,7 +33,13 @@ from sitemapreader.audit.models import (
     Need,
     RuleSettings,
 )
-from sitemapreader.audit.result import Audit, find_mended, mark_new, read_baseline
+from sitemapreader.audit.result import (
+    Audit,
+    find_mended,
+    list_losses,
+    mark_new,
+    read_baseline,
+)
 from sitemapreader.audit.rules import RulePlan, plan_rules
 from sitemapreader.audit.runner import RuleRunner, find_unmet_needs, gather_facts
 from sitemapreader.audit.sources import (
@@ -54,7 +60,7 @@ from sitemapreader.fetch import FolderFetcher
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from sitemapreader import Document, Follow, Report, Search, SitemapEntry, SiteTask
@@ -207,7 +213,9 @@ class AuditRun:
         )
         self.runner.run()
 
-    def finish(self, baseline: int | None, **head: Any) -> Audit:
+    def finish(
+        self, baseline: int | None, known_losses: Collection[str], **head: Any
+    ) -> Audit:
         """Return the result; `head` are facts that only the caller knows."""
         database = self._database
         findings = self.runner.find()
@@ -217,7 +225,13 @@ class AuditRun:
         pages = describe_pages(database)
         mended = {}
         if baseline is not None:
-            mended = find_mended(database, findings, self.runner.passed, pages)
+            mended = find_mended(
+                database,
+                findings,
+                self.runner.passed,
+                pages,
+                is_complete=self._report.complete,
+            )
         folder = self._source.fetcher
         gathered = gather_facts(database, self._values)
         files = {}
@@ -230,6 +244,7 @@ class AuditRun:
             mapped_hosts=used,
             unused_hosts=[each for each, _ in self._hosts.names if each not in used],
             complete=self._report.complete,
+            losses=list_losses(self._report),
             answered=any(each.is_answered for each in self._report.documents),
             **gathered,
             files=files,
@@ -246,6 +261,7 @@ class AuditRun:
         for unit in TALLIES:
             if (tally := facts.find_tally(unit)) is not None:
                 tally.faulty = self.runner.count_faulty(findings, unit)
+        facts.allow_losses(known_losses)
         return Audit(findings, facts, database, self._report)
 
 
@@ -392,6 +408,7 @@ async def audit(
             finish = partial(
                 run.finish,
                 None if before is None else len(before),
+                [] if before is None else before.losses,
                 source=found.name,
                 begun=figures.now or begun,
                 version=__version__,

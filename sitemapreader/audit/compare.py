@@ -20,6 +20,7 @@ from sitemapreader.audit.models import (
     read_json,
 )
 from sitemapreader.audit.report import GRADES, show_percent, show_text, write_code
+from sitemapreader.audit.report.outcome import ExitCode, Outcome, name_some
 from sitemapreader.audit.rules import ABOUT_US
 from sitemapreader.audit.values import SCHEMA, Difference, Trend
 from sitemapreader.output import format_table
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
+_REPORT_ADVICE = "write one with `audit -o report.json`"
 _SAMPLES = {Need.PAGES: "pages", Need.WAS: "old_pages"}
 """Need of a rule -> the fact that says how many pages were visited for it."""
 
@@ -65,6 +67,9 @@ class _Report:
         most: need of rules about a sample -> share that one without a hit may have.
         samples: need of rules -> pages that were judged, where not all were.
         site: URL of the site, or "" if it is not known.
+        is_answered: whether anything was read, or reported absent.
+        urls: number of URLs in the sitemaps.
+        losses: what was not read, and is not known; `None` if the report does not name it.
     """
 
     found: dict[str, _Found]
@@ -73,6 +78,15 @@ class _Report:
     most: dict[str, float]
     samples: dict[str, set[str]]
     site: str
+    is_answered: bool
+    urls: int
+    losses: set[str] | None
+
+    def find_new_losses(self, before: _Report) -> list[str]:
+        """Return what was not read, though the earlier audit has read it."""
+        if self.losses is None or before.losses is None:
+            return []
+        return sorted(self.losses - before.losses)
 
     def has_run(self, code: str) -> bool:
         """Return whether a rule was run: it has passed or hit, unless it never passes."""
@@ -101,14 +115,15 @@ def compare_audits(
     Raises:
         ValueError: a file is no such report, or no such list.
     """
-    advice = "write one with `audit -o report.json`"
-    new = read_json(after, "findings", advice, partial(_read_report, moves={}))
+    new = read_json(after, "findings", _REPORT_ADVICE, partial(_read_report, moves={}))
     moves = {}
     if was is not None:
         with name_extra("a list of moved URLs needs", "audit"):
             from sitemapreader.audit.sources import read_moves  # noqa: PLC0415 (DuckDB)
         moves = read_moves(was, new.site)
-    old = read_json(before, "findings", advice, partial(_read_report, moves=moves))
+    old = read_json(
+        before, "findings", _REPORT_ADVICE, partial(_read_report, moves=moves)
+    )
     found = [
         _compare_findings(code, old, new)
         for code in sorted(old.found.keys() | new.found)
@@ -118,6 +133,27 @@ def compare_audits(
         key=lambda each: (order.index(each.trend), SEVERITIES.index(each.severity))
     )
     return tuple(found)
+
+
+def compare_losses(
+    before: str | os.PathLike[str], after: str | os.PathLike[str]
+) -> Outcome:
+    """Return the outcome of the later of two audits, compared with the earlier one.
+
+    Raises:
+        ValueError: a file is no report.
+    """
+    old, new = (
+        read_json(path, "findings", _REPORT_ADVICE, partial(_read_report, moves={}))
+        for path in (before, after)
+    )
+    if not new.is_answered:
+        return Outcome(ExitCode.UNREAD, "nothing could be fetched")
+    if old.urls and not new.urls:
+        return Outcome(ExitCode.EMPTY, "no URL was found")
+    if lost := new.find_new_losses(old):
+        return Outcome(ExitCode.PARTIAL, f"not read: {name_some(lost)}")
+    return Outcome(ExitCode.PASSED, "everything was read that was read before")
 
 
 def _read_report(content: Any, moves: Mapping[str, str]) -> _Report:
@@ -164,7 +200,17 @@ def _read_report(content: Any, moves: Mapping[str, str]) -> _Report:
         most=most,
         samples=samples,
         site=str(facts.get("base_url") or facts.get("source", "")),
+        is_answered=bool(facts.get("answered", True)),
+        urls=int(facts.get("urls", 0)),
+        losses=_name_losses(facts),
     )
+
+
+def _name_losses(facts: Any) -> set[str] | None:
+    """Return what was not read; `None` if a report of an earlier version does not name it."""
+    if "losses" not in facts and not facts.get("complete", True):
+        return None
+    return {*map(str, facts.get("losses", ()))}
 
 
 def _name_hit(hit: Any, moves: Mapping[str, str], *, is_link: bool) -> tuple[str, str]:
@@ -209,7 +255,10 @@ def _compare_findings(
     urls = {}
     if is_known:
         urls = _compare_urls(before, after, old, new)
-    if not is_known:
+    has_read_all = not new.find_new_losses(old)
+    if not has_read_all:  # hits that are gone may be in what was not read
+        urls.pop("mended", None)
+    if not (is_known and (has_read_all or after)):
         trend = Trend.UNKNOWN
     elif after is None:
         trend = Trend.FIXED
@@ -219,6 +268,8 @@ def _compare_findings(
         trend = Trend.UNKNOWN  # all pages in one of them, a sample in the other
     elif after.low > before.high or urls.get("new"):
         trend = Trend.WORSE
+    elif after.high < before.low and not has_read_all:
+        trend = Trend.UNKNOWN
     elif after.high < before.low or urls.get("mended"):
         trend = Trend.BETTER
     else:

@@ -104,16 +104,19 @@ class Baseline:
     Attributes:
         subjects: rows of code and subject, of hits that have a name.
         counts: rows of code, sitemap and number, of sitemaps with hits that have none.
+        losses: what was not read to its end, each as a reason and a URL.
     """
 
     subjects: list[tuple[str, str]]
     counts: list[tuple[str, str, int]]
+    losses: list[str] = attrs.field(factory=list)
 
     def move(self, moves: Mapping[str, str]) -> Baseline:
         """Return the same hits, at the new URLs of pages and sitemaps that have moved."""
         return Baseline(
             [(code, move_urls(subject, moves)) for code, subject in self.subjects],
             [(code, move_urls(url, moves), hits) for code, url, hits in self.counts],
+            self.losses,
         )
 
     def __len__(self) -> int:
@@ -145,7 +148,18 @@ def _parse_baseline(content: Any) -> Baseline:
             if type(number) is not int or not 0 <= number < _TOO_MANY:
                 raise TypeError(number)
             counts.append((code, document, number))
-    return Baseline(subjects, counts)
+    losses = content.get("losses", [])  # one of an earlier version has none
+    if not isinstance(losses, list):
+        raise TypeError(losses)
+    return Baseline(subjects, counts, losses)
+
+
+def list_losses(report: Report) -> list[str]:
+    """Return what a walk has lost: the reason and the URL of each document, or a reason alone."""
+    lost = [each for each in report.documents if each.is_lost]
+    named = {f"{each.reason or each.status} {each.url}" for each in lost}
+    others = report.losses - {each.reason for each in lost}
+    return sorted(named | others)
 
 
 def _fill_query(name: str, rule: Rule) -> str:
@@ -189,10 +203,13 @@ def find_mended(
     findings: Iterable[Finding],
     passed: Iterable[Rule],
     pages: Mapping[str, Any],
+    *,
+    is_complete: bool,
 ) -> dict[str, list[str]]:
     """Return the named hits of the baseline that are gone, by rule.
 
-    These are hits of rules that have judged everything, and that name all their hits.
+    These are hits of rules that have judged everything, and that name all their hits. If not
+    everything was read, the URLs that were read are known, and no others.
     """
     tally = pages.get("pages")
     is_exact = tally is None or tally.exact
@@ -208,6 +225,8 @@ def find_mended(
             continue
         else:
             gone = database.ask_column(_fill_query("list_mended", rule))
+        if not is_complete:
+            gone = database.ask_column(_RESULT_QUERIES["list_read"], subjects=gone)
         if gone:
             mended[rule.code] = gone
     return mended
@@ -436,7 +455,7 @@ class Audit:
         """Write the hits as a baseline, which people can edit, and return how many there are.
 
         It has the URL of each hit, by rule; of a link, an image or a video also its detail. Of a
-        sitemap with hits that have no names, it has their number.
+        sitemap with hits that have no names, it has their number. It names what was not read, too.
 
         Raises:
             OSError: the file cannot be written.
@@ -454,7 +473,12 @@ class Audit:
                     hits[rule.code] = named
                 if unnamed:
                     counts[rule.code] = unnamed
-        content = {"schema": BASELINE_SCHEMA, "hits": hits, "counts": counts}
+        content = {
+            "schema": BASELINE_SCHEMA,
+            "hits": hits,
+            "counts": counts,
+            "losses": self.facts.losses,
+        }
         text = json.dumps(content, indent=1, ensure_ascii=False)
         write_file(path, f"{text}\n".encode())
         return len(_parse_baseline(content))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import date, datetime
 
     Moment = datetime | date | str
@@ -313,6 +314,8 @@ class Facts:
         known_urls: number of URLs in the list of known ones; `None` without one.
         seconds: that the audit took.
         complete: whether everything was read.
+        losses: what was not read to its end, each as a reason and a URL.
+        known_losses: of these, the ones that the baseline or `--allow-loss` names.
         answered: whether anything was read, or reported absent by a server.
         urls: in the sitemaps.
         distinct: of these that are different.
@@ -351,6 +354,8 @@ class Facts:
     known_urls: int | None = None
     seconds: float = 0.0
     complete: bool = True
+    losses: list[str] = attrs.field(factory=list)
+    known_losses: list[str] = attrs.field(factory=list)
     answered: bool = True
     urls: int = 0
     distinct: int = 0
@@ -387,6 +392,18 @@ class Facts:
     mended: int | None = None
     mended_hits: dict[str, list[str]] = attrs.field(factory=dict)
     ignored: dict[str, int] = attrs.field(factory=dict)
+
+    def allow_losses(self, names: Collection[str]) -> None:
+        """Call losses known that have some names: reasons, or reasons with a URL."""
+        for loss in self.losses:
+            is_named = loss in names or loss.partition(" ")[0] in names
+            if is_named and loss not in self.known_losses:
+                self.known_losses.append(loss)
+
+    @property
+    def are_losses_known(self) -> bool:
+        """True if something was not read, and nothing but what is known."""
+        return bool(self.losses) and len(self.known_losses) == len(self.losses)
 
     def find_tally(self, unit: str) -> PageTally | None:
         """Return the visits of "pages" or of "old URLs"."""

@@ -144,6 +144,91 @@ def test_a_baseline_that_is_written_makes_no_failure(
     assert run(*words[:4], "--write-baseline", str(tmp_path / "c.json")).returncode == 3
 
 
+TEMPLATE = "/{{ page.slug }}"
+
+
+@pytest.mark.parametrize("fault", ["template", "robots"])
+def test_known_losses_do_not_fail_for_ever(
+    fault: str, folder: Path, tmp_path: Path
+) -> None:
+    """A baseline names what was not read; `--allow-loss` allows a reason; another loss fails."""
+    if fault == "template":
+        (folder / "s.xml").write_bytes(urlset(page("/a") + page(TEMPLATE)))
+        reason = "template"
+    else:
+        (folder / "robots.txt").write_text(
+            f"Sitemap: {HOST}/s.xml\nSitemap: {HOST}/lost.xml"
+        )
+        reason = "http-status"
+    words = ["audit", str(folder), "--base-url", HOST, "--select", "urls"]
+    first = run(*words, "--write-baseline", "k.json", cwd=str(tmp_path))
+    assert first.returncode == 3
+    (loss,) = json.loads((tmp_path / "k.json").read_text())["losses"]
+    assert loss.startswith(f"{reason} {HOST}/")
+    allowed = ("--allow-loss", reason, "--fail-on", "never")
+    for more in (("--baseline", "k.json"), allowed):
+        done = run(*words, *more, cwd=str(tmp_path))
+        assert done.returncode == 0
+        assert f"what was not read is known: {loss}, and" in done.stdout
+    words = [*words, "--fail-on", "never"]
+    assert run(*words, "--allow-loss", "truncated").returncode == 3
+    with (folder / "robots.txt").open("a") as robots:
+        robots.write(f"\nSitemap: {HOST}/s.xml\nSitemap: {HOST}/another.xml")
+    done = run(*words, "--baseline", "k.json", cwd=str(tmp_path))
+    assert done.returncode == 3
+    assert done.stdout.endswith(f"not read: {HOST}/another.xml (http-status 404)\n")
+
+
+def test_what_was_not_read_is_not_mended(folder: Path, tmp_path: Path) -> None:
+    """Hits of URLs behind the cut of a sitemap are unknown, those of URLs before it are mended."""
+    pages = [page(f"/{name}") for name in ("a?sid=1", "b", "c?sid=2")]
+    whole = urlset("".join(pages))
+    (folder / "s.xml").write_bytes(whole)
+    words = ["audit", str(folder), "--base-url", HOST, "--select", "urls"]
+    words += ["--fail-on", "never", "-o"]
+    first = run(*words, "before.json", "--write-baseline", "k.json", cwd=str(tmp_path))
+    assert first.returncode == 0
+    words[-1:] = ["--baseline", "k.json", "-o"]
+    (folder / "s.xml").write_bytes(whole[: whole.index(b"c?sid")])
+    assert run(*words, "after.json", cwd=str(tmp_path)).returncode == 3
+    facts = json.loads((tmp_path / "after.json").read_text())["facts"]
+    assert facts["mended_hits"] == {}
+    compared = run("compare", "before.json", "after.json", cwd=str(tmp_path))
+    assert compared.returncode == 3
+    assert "unknown" in compared.stdout
+    assert "mended" not in compared.stdout
+    assert f"not read: truncated {HOST}/s.xml" in compared.stderr
+    (folder / "s.xml").write_bytes(urlset("".join(pages[1:])))
+    assert run(*words, "after.json", cwd=str(tmp_path)).returncode == 0
+    compared = run("compare", "before.json", "after.json", cwd=str(tmp_path))
+    assert (compared.returncode, "mended" in compared.stdout) == (0, True)
+
+
+def test_a_comparison_with_an_audit_that_read_nothing(
+    folder: Path, tmp_path: Path
+) -> None:
+    """It is no pass: nothing of the later audit is known, or it has no URL any more."""
+    before = tmp_path / "before.json"
+    after = tmp_path / "after.json"
+    done = run("audit", str(folder), "--base-url", HOST, "-q", "-o", str(before))
+    assert done.returncode == 5
+
+    async def refuse(request: web.Request) -> web.StreamResponse:
+        raise web.HTTPForbidden(text=request.path)
+
+    with serving(refuse) as (url,):
+        down = run("audit", url, "-q", "-o", str(after))
+    assert down.returncode == 4
+    for fail_on in ("warning", "never"):
+        done = run("compare", str(before), str(after), "--fail-on", fail_on)
+        assert done.returncode == 4
+        assert "after.json: nothing could be fetched" in done.stderr
+    (folder / "s.xml").write_bytes(urlset(""))
+    run("audit", str(folder), "--base-url", HOST, "-q", "-o", str(after))
+    words = ("compare", str(before), str(after), "--fail-on", "never")
+    assert run(*words).returncode == 1
+
+
 def test_the_baseline_of_the_settings_can_be_written(
     folder: Path, tmp_path: Path
 ) -> None:

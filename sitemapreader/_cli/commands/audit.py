@@ -51,7 +51,11 @@ from sitemapreader._types.counts import count_units
 from sitemapreader._types.errors import name_extra
 from sitemapreader._types.issues import Severity
 from sitemapreader._types.urls import path_of
-from sitemapreader.audit.compare import compare_audits, format_differences
+from sitemapreader.audit.compare import (
+    compare_audits,
+    compare_losses,
+    format_differences,
+)
 from sitemapreader.audit.models import (
     AuditInputError,
     AuditOptions,
@@ -65,7 +69,7 @@ from sitemapreader.audit.report import (
     is_page_file,
     is_workbook,
 )
-from sitemapreader.audit.report.outcome import find_outcome
+from sitemapreader.audit.report.outcome import ExitCode, Outcome, find_outcome
 from sitemapreader.audit.rules import (
     explain_rule,
     format_rules,
@@ -267,6 +271,7 @@ class _AuditCommand:
             return NO_URL
         with result:
             arguments = self._arguments
+            result.facts.allow_losses(arguments.allow_loss or ())
             for host in result.facts.unused_hosts:
                 self.console.print_line(describe_unused(host))
             form: dict[str, Any] = {
@@ -406,7 +411,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
     try:
         if path != STANDARD_OUTPUT and arguments.format is None:
             name = find_audit_format(path, COMPARE_FORMATS)
-        text, severities = _compare(arguments, name)
+        text, severities, outcome = _compare(arguments, name)
     except AuditInputError as error:
         raise UsageError(name_options(str(error))) from None
     if path != STANDARD_OUTPUT:
@@ -415,21 +420,34 @@ def run_compare(arguments: argparse.Namespace) -> int:
         code = print_text(text)
     else:
         code = ALL_READ
-    if code != ALL_READ or arguments.fail_on == "never":
+    if code != ALL_READ:
         return code
-    is_worse = any(is_grave(each, arguments.fail_on) for each in severities)
-    return FOUND if is_worse else ALL_READ
+    if not outcome.is_whole:
+        Console().print_line(f"{arguments.after}: {outcome.reason}")
+    is_worse = arguments.fail_on != "never" and any(
+        is_grave(each, arguments.fail_on) for each in severities
+    )
+    if is_worse and outcome.code != NOTHING_FETCHED:
+        return FOUND
+    return outcome.code
 
 
-def _compare(arguments: argparse.Namespace, name: str) -> tuple[str, list[str]]:
-    """Return the comparison in a format, and the severities of worse findings."""
+def _compare(
+    arguments: argparse.Namespace, name: str
+) -> tuple[str, list[str], Outcome]:
+    """Return the comparison in a format, the severities of worse findings, and what was read."""
     before = arguments.before
     after = arguments.after
     if is_url_list(before) and is_url_list(after):
         with name_extra("a comparison of lists needs", "audit"):
             from sitemapreader.audit.lists import compare_lists, format_list  # noqa: PLC0415
         found = compare_lists(before, after, was=arguments.was)
-        return format_list(name, found), [found.severity] * bool(found.severity)
+        read = Outcome(ExitCode.PASSED, "both lists were read")
+        return format_list(name, found), [found.severity] * bool(found.severity), read
     differences = compare_audits(before, after, was=arguments.was)
     severities = [each.severity for each in differences if each.is_worse]
-    return format_differences(name, differences), severities
+    return (
+        format_differences(name, differences),
+        severities,
+        compare_losses(before, after),
+    )

@@ -217,6 +217,11 @@ SELECT document, sum(hits)::BIGINT FROM baseline_count WHERE code = '{0}' GROUP 
 SELECT subject FROM baseline WHERE code = '{0}'
 EXCEPT SELECT subject_of(url, detail, {1}) FROM rule."{0}" ORDER BY subject
 
+-- list_read: hits of the baseline whose URL was read
+SELECT subject FROM (SELECT unnest($subjects::VARCHAR[]) AS subject)
+WHERE split_part(subject, ' ', 1) IN (SELECT loc FROM url UNION ALL SELECT url FROM document)
+ORDER BY subject
+
 -- new_hits: named hits that the baseline lacks, {0} is the code of a rule
 SELECT DISTINCT coalesce(hit.url, '') AS url, coalesce(hit.detail, '') AS detail,
        coalesce(d.url, '') AS document, hit.line, coalesce(hit.file, '') AS file, hit.file_line

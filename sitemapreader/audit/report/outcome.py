@@ -63,13 +63,16 @@ def find_outcome(
     failed = [each.rule.code for each in findings if is_failure(each, least)]
     which = _name_failures(facts, least)
     if failed:
-        reason = f"{which}: {_name_some(failed)}"
+        reason = f"{which}: {name_some(failed)}"
         return Outcome(ExitCode.FAILED, "; ".join([reason, *lost]))
     if not facts.urls:
         return Outcome(ExitCode.EMPTY, "; ".join(["no URL was found", *lost]))
     if lost:
         return Outcome(ExitCode.PARTIAL, "; ".join(lost))
-    return Outcome(ExitCode.PASSED, f"everything was read, and there are no {which}")
+    read = "everything was read"
+    if facts.are_losses_known:
+        read = f"what was not read is known: {name_some(facts.known_losses)}"
+    return Outcome(ExitCode.PASSED, f"{read}, and there are no {which}")
 
 
 def _name_failures(facts: Facts, least: str | None) -> str:
@@ -86,19 +89,23 @@ def _name_failures(facts: Facts, least: str | None) -> str:
 
 def _list_losses(facts: Facts) -> Iterator[str]:
     """Yield the losses: documents not read, pages not judged, rules not run."""
-    if not (facts.complete and facts.answered):
+    is_allowed = facts.answered and facts.are_losses_known
+    if not (facts.complete and facts.answered) and not is_allowed:
         yield from _list_unread(facts)
     for unit, tally in (("pages", facts.pages), ("old URLs", facts.old_pages)):
         if tally is not None and tally.listed and not tally.judged:
             reasons = ", ".join(f"{why} {n}" for why, n in tally.not_judged.items())
             yield f"none of {count_units(tally.listed, unit)} could be judged ({reasons})"
     if broken := [each.rule.code for each in facts.not_run if each.is_error]:
-        yield f"broken rules: {_name_some(broken)}"
+        yield f"broken rules: {name_some(broken)}"
 
 
 def _list_unread(facts: Facts) -> Iterator[str]:
     """Yield the documents that were not read, and the ones that were read in part."""
-    unread = [each for each in facts.documents if _is_unread(each)]
+    known = {each.partition(" ")[2] for each in facts.known_losses}
+    unread = [
+        each for each in facts.documents if _is_unread(each) and each.url not in known
+    ]
     for word, is_partial in (("not read", False), ("read in part", True)):
         named = [
             f"{show_url(each.url)} ({_show_reason(each)})"
@@ -106,7 +113,7 @@ def _list_unread(facts: Facts) -> Iterator[str]:
             if (each.status == "partial") is is_partial
         ]
         if named:
-            yield f"{word}: {_name_some(named)}"
+            yield f"{word}: {name_some(named)}"
     if not unread and facts.sitemaps:
         yield "not everything was read"
     elif not unread:
@@ -130,7 +137,7 @@ def _show_reason(document: DocumentFacts) -> str:
     return document.reason or document.status
 
 
-def _name_some(names: Sequence[str]) -> str:
+def name_some(names: Sequence[str]) -> str:
     """Return the first of some names, and how many more there are."""
     shown = ", ".join(names[:_MOST_NAMED])
     if len(names) <= _MOST_NAMED:
