@@ -71,7 +71,7 @@ def read_json(
 
 
 def _describe_other_file(path: Path, wanted: str) -> str:
-    """Return what a file is that is not the wanted one."""
+    """Name the kind of a file that is not the wanted one."""
     if path.suffix.lower() == ".xlsx":
         return f"is a workbook, which is not read back, and not {wanted}"
     if is_read_once(path):
@@ -88,7 +88,7 @@ _XML_SUFFIXES = (".xml", ".rss", ".atom")
 
 
 def check_file(path: Path, what: str = "") -> None:
-    """Raise AuditInputError for a path without a file; its message begins with `what`."""
+    """Raise AuditInputError, with a noun for the file, if a path has none."""
     if not path.exists():
         raise AuditInputError(f"{what}there is no file {path}")
     if path.is_dir():
