@@ -55,7 +55,7 @@ PAGE_COLUMNS = tuple(
         name,
         kind,
         always=True,
-        is_url=name in {"url", "final_url", "canonical"},
+        is_url=name in {"url", "final_url", "canonical", "planned"},
         is_repetitive=name in {"list", "findings", "not_judged"},
         get=itemgetter(place),
     )
@@ -74,6 +74,7 @@ PAGE_COLUMNS = tuple(
             "not_judged": str,
             "first_status": int | None,
             "noindex_by": str,
+            "planned": str,
         }.items()
     )
 )
@@ -421,8 +422,8 @@ class Audit:
         The columns are the URL, the status and the URL at the end of all redirects, milliseconds to
         the first byte, title, noindex, the canonical URL, and each redirect with its target; then
         whether the page is listed or old, all rules that hit it, why it was not judged, its first
-        status, and whether a header or a meta element has the noindex. The suffix names the format,
-        as for `write_hits`.
+        status, whether a header or a meta element has the noindex, and where an old URL is to lead.
+        The suffix names the format, as for `write_hits`.
 
         Raises:
             ValueError: the suffix names no format, or no page was to be visited.

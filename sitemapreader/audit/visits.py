@@ -72,9 +72,10 @@ TARGET_RULES = frozenset(
         "hreflang-target-broken",
         "hreflang-target-not-indexed",
         "hreflang-target-not-listed",
+        "was-target-wrong",
     }
 )
-"""Rules about pages that a visited page names, whether they are listed or not."""
+"""Rules about pages that a page or a list names, whether they are listed or not."""
 _NEEDS = {"listed": Need.PAGES, "old": Need.WAS}
 _TABLES = {"listed": "url", "old": "(SELECT rowid AS id, * FROM old)"}
 

@@ -401,6 +401,40 @@ async def test_a_list_says_where_old_urls_are_to_lead(
             assert hits(result) == {"was-elsewhere": [("wrong", detail)]}
 
 
+async def test_a_list_of_old_urls_that_cannot_be_followed(tmp_path: Path) -> None:
+    """Two targets, a broken one, and a page that stays where it is: each is told as it is."""
+    async with serve_pages(one=page(), two=page(text=f"{WORDS} two")) as server:
+        server.pages |= {
+            "/both": answer(301, Location="/two"),
+            "/stays": page(text=f"{WORDS} stays"),
+        }
+        publish(server, "one", "two")
+        rows = ["/both,/one", "/both,/two", "/stays,/one", "/lost,/broken"]
+        (tmp_path / "map.csv").write_text("\n".join(["old,new", *rows]))
+        was = tmp_path / "map.csv"
+        with await judge(server.base, None, was=was, select=WAS) as result:
+            base = server.base
+            assert hits(result) == {
+                "was-alive": [("stays", f"200, not to {base}one")],
+                "was-lost": [("lost", "404")],
+                "was-target-wrong": [
+                    ("both", f"to {base}one and to {base}two"),
+                    ("lost", f"{base}broken returns 404"),
+                ],
+            }
+            result.write_pages(tmp_path / "moved.csv")
+    rows_by_url = {
+        row["url"].removeprefix(base): row["planned"].removeprefix(base)
+        for row in csv.DictReader((tmp_path / "moved.csv").read_text().splitlines())
+    }
+    assert rows_by_url == {
+        "both": "one",
+        "stays": "one",
+        "lost": "broken",
+        "broken": "",
+    }
+
+
 async def test_old_urls_that_fail_have_not_arrived(tmp_path: Path) -> None:
     """A loop, a failing target and a target like an error page are errors, each with its reason.
 

@@ -51,13 +51,15 @@ WHERE regexp_matches(loc, '(?i)^https?://') AND status IS NOT NULL
 
 -- add_targets: where old URLs are to lead; {0} and {1} are the columns, {2} reads the file
 INSERT INTO old_target
-SELECT url_key(old), min(new), min(url_key(new))
+SELECT key, min_by(new, new_key), min(new_key), max_by(new, new_key), max(new_key)
 FROM (
-    SELECT absolute_url(trim({0}::VARCHAR, $blanks)) AS old,
-           usable_url(absolute_url(trim({1}::VARCHAR, $blanks))) AS new
-    FROM {2}
-)
-WHERE regexp_matches(old, '(?i)^https?://') AND new <> '' GROUP BY ALL
+    SELECT url_key(old) AS key, new, url_key(new) AS new_key FROM (
+        SELECT absolute_url(trim({0}::VARCHAR, $blanks)) AS old,
+               usable_url(absolute_url(trim({1}::VARCHAR, $blanks))) AS new
+        FROM {2}
+    )
+    WHERE regexp_matches(old, '(?i)^https?://') AND new <> ''
+) GROUP BY key
 
 -- add_urls: {} is the table; what was no page of the old site need not lead anywhere
 INSERT INTO {}

@@ -13,9 +13,11 @@ ORDER BY is_target, pages DESC, folder
 -- list_sample: in the order of the visits
 SELECT loc FROM sample GROUP BY loc ORDER BY min(turn), loc
 
--- list_targets: pages that visited ones or their sitemaps name as canonical or version, and nothing lists
+-- list_targets: pages that visited ones or their sitemaps name as canonical or version, or that old ones are to
+-- lead to, and nothing lists
 SELECT min(loc) FROM (
     SELECT canonical AS loc, url_key(canonical) AS key, 0 AS kind FROM page
+    UNION ALL SELECT new, new_key, 0 FROM old_target
     UNION ALL SELECT key, key, 1 FROM page_alternate
     UNION ALL SELECT a.key, a.key, 1 FROM alternate a JOIN sample s ON s.url = a.url
     WHERE a.hreflang IS NOT NULL AND NOT s.is_old
@@ -223,7 +225,7 @@ UPDATE page SET fate = CASE
     WHEN status >= 300 OR error <> '' THEN 'was-error'
     WHEN is_start(f.target) AND NOT is_start(page.key) AND NOT f.was_start THEN 'was-to-start'
     WHEN is_soft_404 OR is_empty THEN 'was-lost'
-    WHEN NOT f.is_listed AND f.is_old_host THEN 'was-alive'
+    WHEN f.is_old_host AND NOT f.is_listed OR f.stays THEN 'was-alive'
     WHEN is_noindex THEN 'was-noindex'
     WHEN NOT f.is_listed THEN 'was-unlisted'
     WHEN regexp_matches(statuses, '30[237]') THEN 'was-temporary'
@@ -233,6 +235,10 @@ FROM (
            -- where no page is listed: the site has left this host
            host_of(target) = host_of(key) AND host_of(target) NOT IN (SELECT host_of(key) FROM url)
                AS is_old_host,
+           -- though it is to lead elsewhere
+           target = key AND key IN (
+               SELECT key FROM old_target WHERE new_key <> key AND other_key <> key
+           ) AS stays,
            target IN (SELECT key FROM url)
            OR coalesce(canonical_key IN (SELECT key FROM url), false) AS is_listed,
            -- the folder that all other old URLs are in
@@ -265,8 +271,9 @@ SELECT p.loc AS url, status,
        coalesce(hits.codes, '') AS findings, coalesce(not_judged, '') AS not_judged,
        coalesce(nullif(split_part(statuses, ' ', 1), '')::USMALLINT, status) AS first_status,
        CASE WHEN status <> 200 OR NOT is_noindex OR chain IS NULL THEN ''
-            WHEN noindex_line IS NULL THEN 'header' ELSE 'meta' END AS noindex_by
-FROM page p LEFT JOIN (
+            WHEN noindex_line IS NULL THEN 'header' ELSE 'meta' END AS noindex_by,
+       CASE WHEN is_old THEN coalesce(t.new, '') ELSE '' END AS planned
+FROM page p LEFT JOIN old_target t ON t.key = p.key LEFT JOIN (
     SELECT url, string_agg(code, ' ' ORDER BY code) AS codes FROM ({}) GROUP BY url
 ) hits ON hits.url = p.loc
 ORDER BY p.loc, list

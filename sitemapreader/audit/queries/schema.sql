@@ -207,7 +207,10 @@ CREATE TABLE crawled (         -- what --urls says that pages answered
     is_html BOOLEAN, is_indexable BOOLEAN
 );
 CREATE TABLE old_crawled AS FROM crawled;   -- what --was says of them
-CREATE TABLE old_target (key VARCHAR, new VARCHAR, new_key VARCHAR);   -- where --was wants them to lead
+CREATE TABLE old_target (      -- where --was wants them to lead
+    key VARCHAR, new VARCHAR, new_key VARCHAR,
+    other VARCHAR, other_key VARCHAR   -- another place, if the list says two; else the same
+);
 CREATE TABLE baseline (
     code VARCHAR, subject VARCHAR                -- of a known hit: see subject_of
 );

@@ -10,5 +10,5 @@
 SELECT loc AS url, NULL AS document,
        'to ' || CASE WHEN refresh_seconds <= 5 THEN refresh_url ELSE final_url END || ', not ' || t.new AS detail
 FROM page JOIN old_target t ON t.key = page.key
-WHERE is_old AND not_judged IS NULL AND coalesce(fate, '') NOT IN ('was-lost', 'was-error')
-  AND CASE WHEN refresh_seconds <= 5 THEN refresh_key ELSE final_key END <> t.new_key
+WHERE is_old AND not_judged IS NULL AND coalesce(fate, '') NOT IN ('was-lost', 'was-error', 'was-alive')
+  AND CASE WHEN refresh_seconds <= 5 THEN refresh_key ELSE final_key END NOT IN (t.new_key, t.other_key)
