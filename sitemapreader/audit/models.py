@@ -88,7 +88,10 @@ _XML_SUFFIXES = (".xml", ".rss", ".atom")
 
 
 def check_file(path: Path, what: str = "") -> None:
-    """Raise AuditInputError, with a noun for the file, if a path has none."""
+    """Raise AuditInputError if a path has no file.
+
+    The message begins with `what`.
+    """
     if not path.exists():
         raise AuditInputError(f"{what}there is no file {path}")
     if path.is_dir():
