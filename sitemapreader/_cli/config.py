@@ -216,9 +216,16 @@ def _load_identity(given: dict[str, Any]) -> Identity | None:
         raise UsageError(str(error)) from None
 
 
+_LOGIN_VARIABLE = "SITEMAPREADER_PASSWORD"
+"""Variable of the environment with the password of `--user`."""
+
+
 def _ask_password(user: str) -> str:
-    """Return `user:password`; prompt for a missing password if there is a terminal."""
+    """Return `user:password`; take a missing password from the environment, or prompt for it."""
     name, colon, password = user.partition(":")
+    known = os.environ.get(_LOGIN_VARIABLE, "")
+    if known and not colon:
+        return f"{name}:{known}"
     is_terminal = sys.stdin is not None and sys.stdin.isatty()
     if password or (colon and not is_terminal):
         return user  # an empty password is normal where the user is an API key
@@ -228,7 +235,8 @@ def _ask_password(user: str) -> str:
     except EOFError:
         pass
     raise UsageError(
-        "-u requires a password, because no terminal can ask for one: write USER:PASSWORD"
+        "-u requires a password, because no terminal can ask for one: write USER:PASSWORD, or "
+        f"set {_LOGIN_VARIABLE}"
     )
 
 

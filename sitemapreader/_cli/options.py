@@ -468,7 +468,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "header_lines",
                metavar="'NAME: VALUE'", type=parse_header, action="append"),
         Option("-u --user", _NETWORK,
-               "log in to the sites named here, to no others; prompts for a missing password", "",
+               "log in to the sites named here, to no others; a missing password is taken "
+               "from SITEMAPREADER_PASSWORD, or prompted for", "",
                ("headers",), metavar="USER[:PASSWORD]"),
         Option("--allow-network", f"{_NETWORK} scale mcp",
                "allow NETWORK though it is not public, such as 10.0.0.0/8 (may be repeated)",

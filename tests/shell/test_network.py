@@ -377,3 +377,23 @@ def test_a_server_that_stalls(*, begun: bool) -> None:
     assert done.returncode == (3 if begun else 4)
     assert (1500 if begun else -1) < len(done.stdout.split()) <= 2000 * begun
     assert ("read in part: 1 " if begun else "error timeout") in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("user", "sent"),
+    [("stage", "stage:a s3cr3t"), ("stage:own", "stage:own"), ("key:", "key:")],
+)
+def test_the_password_of_the_environment(
+    user: str, sent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user without a password has the one that the environment names, and no other has it."""
+    asked: set[str] = set()
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        asked.add(request.headers.get("Authorization", ""))
+        raise web.HTTPNotFound
+
+    monkeypatch.setenv("SITEMAPREADER_PASSWORD", "a s3cr3t")
+    with serving(serve) as (url,):
+        run(url, "-u", user)
+    assert asked == {f"Basic {base64.b64encode(sent.encode()).decode()}"}
