@@ -549,6 +549,7 @@ def describe_waiting(
         why = f"{waits_for} may list them, and was not read"
         if reason:
             why += f" ({reason})"
+        why += ": walk on seven days, or stop naming it if it is gone for good"
     elif waits_for:
         why = f"a later walk must read {waits_for} again"
     else:

@@ -122,6 +122,24 @@ def test_what_missing_urls_wait_for(
     assert expected in run(site, "state", "site.db", "--unlisted").said
 
 
+def test_a_sitemap_that_was_never_there_is_not_waited_for_once_nothing_names_it(
+    site: Path,
+) -> None:
+    """The summary says so, for those who walk too rarely for the patience."""
+    dead = "https://example.org/dead.xml"
+    words = ["site", "--state", "site.db", "--changes", "--confirm-after", "0"]
+    said = []
+    for names, children in (("12", [dead]), ("2", [dead]), ("2", []), ("2", [])):
+        urls = index("https://example.org/a.xml", *children)
+        (site / "sitemap.xml").write_bytes(urls)
+        publish(site, *names)
+        said.append(run(site, *words).said)
+    assert f"because {dead} may list them, and was not read (http-status" in said[1]
+    assert "or stop naming it if it is gone for good" in said[1]
+    assert "not unlisted yet" not in said[-1]
+    assert "/1" in "".join(run(site, "state", "site.db", "--unlisted").lines)
+
+
 def test_what_is_unlisted_is_counted(site: Path) -> None:
     """The summary says which of the URLs are unlisted; `state` how many it knows, and why."""
     words = [

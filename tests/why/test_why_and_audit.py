@@ -9,7 +9,15 @@ import pytest
 from sitemapreader.audit import audit
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.presence import CauseCode, Verdict, why
-from tests.audit.page_audits import OPTIONS, WORDS, hits, judge, page, publish
+from tests.audit.page_audits import (
+    OPTIONS,
+    WORDS,
+    finding_of,
+    hits,
+    judge,
+    page,
+    publish,
+)
 from tests.support.serving import answer, serve_pages
 from tests.support.walking import urlset
 
@@ -77,6 +85,18 @@ async def test_a_sitemap_that_does_not_exist_leaves_no_url_open() -> None:
     assert explanation.verdict is Verdict.NOT_LISTED
     messages = {cause.code: cause.message for cause in explanation.causes}
     assert "returns 404, so it lists nothing" in messages[CauseCode.SITEMAP_MISSING]
+
+
+async def test_a_page_in_place_of_a_sitemap_leaves_a_doubt() -> None:
+    """The rule about known URLs runs, says so, and the answer is open."""
+    async with serve_pages(fine=page(), soft=page(text="Nothing is here")) as server:
+        publish(server, "fine", robots=f"Sitemap: {server.base}soft")
+        url = f"{server.base}zzz"
+        with await audit(server.base, urls=[url], options=OPTIONS) as result:
+            finding = finding_of(result, "missing-url")
+        [explanation] = await why(url, options=OPTIONS)
+    assert "1 sitemap was not found" in finding.doubt
+    assert explanation.verdict is Verdict.UNKNOWN
 
 
 async def test_a_listed_page_that_may_be_indexed_is_called_so() -> None:

@@ -5,14 +5,14 @@
 WITH error AS (
     SELECT c.document, c.count,
            c.code IN (SELECT unnest($of_records)) AND coalesce(d.format <> 'sitemapindex', false) AS is_of_record,
-           coalesce(d.status = 'failed' AND d.http_status IN (404, 410), false) AS is_of_gone
+           coalesce(is_absent(d.status, d.http_status, d.reason), false) AS is_of_gone
     FROM issue_count c LEFT JOIN document d ON d.id = c.document WHERE c.severity = 'error'
 )
 SELECT count(*) FILTER (NOT is_gone) AS lost, count(*) FILTER (is_gone) AS gone,
        (SELECT count(*) FROM error WHERE NOT is_of_gone AND NOT is_of_record) AS errors,
        (SELECT coalesce(sum(count), 0)::BIGINT FROM error WHERE is_of_record) AS records
 FROM (
-    SELECT status = 'failed' AND coalesce(http_status IN (404, 410), false) AS is_gone FROM document
+    SELECT coalesce(is_absent(status, http_status, reason), false) AS is_gone FROM document
     WHERE role = 'sitemap' AND (
         status = 'failed' OR (status = 'skipped' AND is_excused)
         OR (status = 'partial' AND (reason NOT IN (SELECT unnest($of_records)) OR id IN (

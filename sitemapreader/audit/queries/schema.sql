@@ -102,6 +102,10 @@ CREATE MACRO why_hidden(name) AS CASE
 -- Numbers follow the order in which documents arrive, which differs from audit to audit.
 CREATE MACRO place_of(rank, number) AS (coalesce(rank, 4294967295)::UBIGINT << 32) | number;
 
+-- A sitemap that does not exist: 404, 410, or a page in its place.
+CREATE MACRO is_absent(status, http_status, reason) AS
+    status = 'failed' AND (http_status IN (404, 410) OR reason = 'html-not-sitemap');
+
 -- As in `sitemapreader._types.counts`: "1 URL", "2 URLs".
 CREATE MACRO count_units(number, units) AS number || ' ' || CASE
     WHEN number <> 1 THEN units WHEN units = 'children' THEN 'child' ELSE rtrim(units, 's') END;
