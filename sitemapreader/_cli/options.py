@@ -167,8 +167,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                type=parse_pages),
         Option("--page-seed", "audit", "with --pages N: draw the sample number N (default: 0)",
                metavar="N", type=int),
-        Option("--was", "audit", "check whether the URLs of the old site lead to listed pages: "
-               "all of them, or as many as --pages allows. OLD is a sitemap, folder, URL or list; "
+        Option("--was", "audit", "check whether old URLs lead to listed pages: all of the old "
+               "site, or as many as --pages allows. OLD is a sitemap, folder, URL or list; "
                "with columns old and new, hits of a baseline move with their URLs",
                metavar="OLD"),
         Option("--was", "compare", "follow the URLs in FILE that moved: columns old and new",
@@ -504,7 +504,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
 _EVERYDAY = """
 --input-file --since --include --exclude --limit --number --sample --unique --count-by --state
 --changes --format --output --fields --user --quiet --verbose --urls --pages --select --ignore
---fail-on --hits --workers --retry --full
+--fail-on --hits --was --database --workers --retry --full
 """
 EVERYDAY = frozenset(_EVERYDAY.split())
 """The options that `--help` shows where a command has many."""

@@ -127,7 +127,10 @@ class Baseline:
 
 def read_baseline(path: str | os.PathLike[str]) -> Baseline:
     """Return the known hits of a baseline; raise AuditInputError for other files."""
-    advice = "write a new one with `write_baseline`"
+    advice = (
+        "write a new one with `write_baseline`; to compare two reports, give both to "
+        "the command compare"
+    )
     try:
         return read_json(path, "hits", advice, _parse_baseline, BASELINE_SCHEMA)
     except AuditInputError as error:

@@ -331,6 +331,7 @@ def test_a_report_and_a_baseline_are_told_apart(folder: Path, tmp_path: Path) ->
         "r.json must be a baseline, got the JSON report of an audit: write"
         in done.stderr
     )
+    assert "give both to the command compare" in done.stderr
 
 
 async def refuse(_: web.Request) -> web.Response:

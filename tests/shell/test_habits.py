@@ -91,6 +91,8 @@ OTHERS = [
     ("audit", "--include-paths", "there is none here; urls, why, newest"),
     ("discover", "--workers", "write --parallel N"),
     ("watch", "--json", "write --format jsonl;"),
+    ("audit", "--compare", "write -o today.json (or --baseline FILE"),
+    ("audit", "--include", "write --ignore 'CODE:PATTERN'"),
     ("audit", "--csv", "write --hits FILE.csv"),
     ("mcp", "--allow", "write --allow-network 127.0.0.0/8"),
 ]

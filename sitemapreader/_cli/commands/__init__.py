@@ -79,11 +79,13 @@ audit SOURCE
   sitemapreader audit example.org --urls gsc.csv --select comparison
       compared with the URLs that Search Console knows
 compare BEFORE AFTER
-  compare the reports of two audits
+  compare the reports of two audits, or two lists of URLs
   sitemapreader compare last.json today.json
       which findings are new, worse, better or fixed
   sitemapreader compare last.json today.json --format markdown --fail-on warning
       for a pull request; exits with 5 if warnings are new or worse
+  sitemapreader compare october.csv november.csv
+      which URLs came and went, and which dates have changed
 submit SITE --state FILE --key-file FILE
   report the changes of your site to search engines, with IndexNow
   sitemapreader submit example.org --state s.db --key-file key.txt
