@@ -430,11 +430,13 @@ class SiteVisits:
         if not isinstance(self._pages, int):
             known = {*files, *self._read_unnamed(site, folder, {*urls})}
             self._insert(
-                site.visit(url)
+                visit
                 for file, url in site.list_pages()
                 if _name(file) not in known
                 and url not in old
                 and not self._is_refused(url)
+                # a file that a forced line of `_redirects` hides is no page
+                and (visit := site.visit(url)).file == file
             )
         self._insert_targets(
             visit

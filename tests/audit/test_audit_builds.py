@@ -554,6 +554,24 @@ def test_pages_of_a_folder_are_compared_with_its_error_page(
         assert hits(result) == {"page-soft-404": [(f"{language}lost.html", "")]}
 
 
+@pytest.mark.parametrize("listed", [["a/", "b/"], ["a", "b/"], ["b/"]])
+def test_a_file_behind_a_forced_redirect_is_no_page(
+    listed: list[str], tmp_path: Path
+) -> None:
+    """Its listed URL is judged once, by the redirect; no second visit finds the file."""
+    base = "https://docs.example/"
+    names = ("a/index.html", "b/index.html")
+    build_pages(tmp_path, [base + path for path in listed], *names)
+    (tmp_path / "_redirects").write_text("/a/ /b/ 301!\n")
+    codes = ["page-redirects", "page-unlisted"]
+    with audit_sync(tmp_path, base_url=base, select=codes) as result:
+        tally = known(result.facts.pages)
+        assert (tally.listed, tally.visited) == (len(listed), len(listed))
+        found = {code: count for code, (_, count) in counts(result).items()}
+        assert found == ({"page-redirects": 1} if len(listed) == 2 else {})
+        assert result.write_pages(tmp_path / "pages.csv") == len(listed)
+
+
 async def test_pages_made_by_the_browser_are_no_error_pages() -> None:
     """One shell for all pages, the error page too, says nothing about any of them."""
     shell = page(text="Loading, please wait")
