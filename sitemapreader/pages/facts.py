@@ -311,7 +311,9 @@ _MISSING = re.compile(rf"\b404|{_ABSENCE}", re.IGNORECASE)
 
 _MAX_NOTICE_CHARS = 400
 """Length of a text that says little beside one sentence."""
-_SENTENCE_END = re.compile(r"[.!?|·。\uff01]+(?:\s|$)|\n|\s[-\u2013\u2014]\s")
+_SENTENCE_END = re.compile(
+    r"(?<![.!?|·。\uff01])[.!?|·。\uff01]++(?:\s|$)|\n|\s[-\u2013\u2014]\s"
+)
 _SPEAKING = (
     r"we|we're|i|are|is|was|were|has|have|been|be|could|can|cannot|does|do|it|there|sorry|oops|ups|"
     r"unfortunately|currently|seems|appears|error|404|the|this|that|which|your|a|an|requested|"
@@ -326,12 +328,12 @@ _THING = (
     r"|artículo|produto|pagina|prodotto|articolo|stron[aęy]|страница|товар|sidan|siden)\b"
     r"|ページ|页面|頁面|페이지"
 )
-_AROUND = rf"(?:(?:{_SPEAKING})\b\W*)*"
+_AROUND = rf"(?:(?:{_SPEAKING})\b\W*+)*"
 _NOTICE = re.compile(
-    rf"\W*{_AROUND}(?:"
-    rf"(?:{_THING})\W*{_AROUND}[がを를]?\s*(?:{_ABSENCE})\w*"
+    rf"\W*+{_AROUND}(?:"
+    rf"(?:{_THING})\W*+{_AROUND}(?:[がを를]\s*+)?(?:{_ABSENCE})\w*"
     r"(?:\s+(?:any\s?more|here|on\s+this\s+(?:server|site)))?\W*\Z"
-    rf"|(?:\w*(?:not|n\Wt)\s+find|no\s+such|nie\s+znaleziono|找不到)\W*{_AROUND}(?:{_THING}))",
+    rf"|(?:\w*(?:not|n\Wt)\s+find|no\s+such|nie\s+znaleziono|找不到)\W*+{_AROUND}(?:{_THING}))",
     re.IGNORECASE,
 )
 
