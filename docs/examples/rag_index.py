@@ -14,17 +14,21 @@ import argparse
 import asyncio
 import re
 import sqlite3
+import sys
 from collections import Counter, defaultdict
 from contextlib import closing
 from hashlib import blake2b
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import trafilatura
 
 from sitemapreader import Changes, FetchError, FetchOptions, State, walk
-from sitemapreader.fetch import HttpFetcher, read_body
+from sitemapreader.changes import StateError
+from sitemapreader.fetch import HttpFetcher, MemoryFetcher, read_body
 from sitemapreader.pages import RobotsCache, read_page
+from sitemapreader.urls import host_of, site_of
 
 AGENT = "mybot/1.0 (+https://example.org/bot)"
 MAX_BYTES = 10_000_000
@@ -36,9 +40,13 @@ COPIES = 20  # pages with the text of another one that a run reads again
 PATIENCE = 2  # runs in which pages share a text before one of them is stored
 MOVED = {301, 308}
 MERGED = 3  # pages that may have moved to one
+NO_URL, PARTIAL, NOTHING_FETCHED, LOCKED = 1, 3, 4, 6  # exit codes
+LISTING = "https://listing.invalid/sitemap.txt"  # it is in memory
 TABLES = """
     CREATE VIRTUAL TABLE IF NOT EXISTS chunk USING fts5(url UNINDEXED, text);
-    CREATE TABLE IF NOT EXISTS page (url TEXT PRIMARY KEY, digest BLOB, stored_as TEXT);
+    CREATE TABLE IF NOT EXISTS page (
+        url TEXT PRIMARY KEY, digest BLOB, stored_as TEXT, final_url TEXT
+    );
     CREATE INDEX IF NOT EXISTS page_digest ON page (digest);
     CREATE TABLE IF NOT EXISTS to_visit (url TEXT PRIMARY KEY);
     CREATE TABLE IF NOT EXISTS shared (digest BLOB PRIMARY KEY, runs INT);
@@ -85,9 +93,14 @@ def split(text):
 
 def ask(index, question, count=5):
     """Return the URLs and texts that fit a question best."""
-    words = " OR ".join(re.findall(r"\w+", question))
+    words = " OR ".join(f'"{word}"' for word in find_words(question))
     query = "SELECT url, text FROM chunk WHERE chunk MATCH ? ORDER BY rank LIMIT ?"
     return index.execute(query, (words, count)).fetchall()
+
+
+def find_words(question):
+    """Return the words of a question."""
+    return re.findall(r"\w+", question)
 
 
 def hash_text(text):
@@ -113,34 +126,65 @@ class Page(NamedTuple):
 
 
 async def read_text(fetcher, robots, url):
-    """Return a page; `None` if it gives no text today."""
+    """Return a page, or the reason why it gives no text today."""
     try:
         await robots.check(url)
         async with fetcher.open(url, check_redirect=robots.check) as response:
             body = await read_body(response, MAX_BYTES)
-    except FetchError:
-        return None
+    except FetchError as error:
+        if error.http_status:
+            return f"status {error.http_status}"
+        return str(error.code)
     facts = read_page(body, response.url, response.headers)
     text = await asyncio.to_thread(trafilatura.extract, body, output_format="markdown")
-    if not text or facts.says_missing:
-        return None
+    if facts.says_missing:
+        return "the page says that it does not exist"
+    if not text:
+        return "no text"
     canonical = next(iter(facts.canonicals), response.url)
     return Page(text, canonical, response.url)
 
 
 async def read_texts(fetcher, robots, urls):
-    """Read pages, some at once; the fetcher is polite to the host. Return the ones with a text."""
+    """Read pages, some at once; the fetcher is polite to the host.
+
+    Return the ones with a text, and the reasons why others have none.
+    """
     turn = asyncio.Semaphore(WORKERS)
 
     async def read(url):
         async with turn:
             return url, await read_text(fetcher, robots, url)
 
-    found = await asyncio.gather(*map(read, urls))
-    return {url: page for url, page in found if page}
+    found = dict(await asyncio.gather(*map(read, urls)))
+    pages = {url: page for url, page in found.items() if isinstance(page, Page)}
+    return pages, {url: found[url] for url in found.keys() - pages}
 
 
-def store(index, url, text, stored_as):
+async def select_urls(urls, filters):
+    """Return the URLs that pass the patterns of a walk."""
+    fetcher = MemoryFetcher({LISTING: "\n".join(urls).encode()})
+    patterns = {name: filters.get(name, ()) for name in ("include", "exclude")}
+    listing = walk(sitemaps=[LISTING], fetcher=fetcher, scope="keep", **patterns)
+    async with listing as entries:
+        return {entry.loc async for entry in entries}
+
+
+def is_same_page(url, other):
+    """Return whether URLs differ only in their scheme, `www.` or a slash at the end."""
+    url, other = (
+        each.partition("://")[2].removeprefix("www.").rstrip("/")
+        for each in (url, other)
+    )
+    return url == other
+
+
+def is_same_site(url, other):
+    """Return whether the hosts of URLs have the same registrable domain."""
+    return site_of(host_of(url)) == site_of(host_of(other))
+
+
+def store(index, url, text, stored_as, final_url=None):
     """Store a page, or that another URL has its text; without a text, remove it.
 
     The other pages that had its former text are visited again.
@@ -155,8 +199,8 @@ def store(index, url, text, stored_as):
         save_text(index, url, text if stored_as == url else None)
         index.execute("DELETE FROM page WHERE url = ?", (url,))
         if text:
-            row = url, digest, stored_as
-            index.execute("INSERT INTO page VALUES (?, ?, ?)", row)
+            row = url, digest, stored_as, final_url
+            index.execute("INSERT INTO page VALUES (?, ?, ?, ?)", row)
         index.execute("DELETE FROM to_visit WHERE url = ?", (url,))
 
 
@@ -186,16 +230,19 @@ class Run:
     Attributes:
         waiting: URLs whose text is not stored in this run.
         copies: URL -> the one that has its text.
+        stale: URL -> the reason why its text, or that it has none, was left as it was.
     """
 
-    def __init__(self, index, fetcher):
+    def __init__(self, index, fetcher, filters):
         self.index = index
+        self.filters = filters
         self.fetcher = fetcher
         self.robots = RobotsCache(fetcher, AGENT)
         self.known = dict(index.execute("SELECT digest, runs FROM shared"))
         self.shared = {}
         self.waiting = set()
         self.copies = {}
+        self.stale = {}
 
     async def visit(self):
         """Visit the pages, and store what they say, batch by batch."""
@@ -213,12 +260,15 @@ class Run:
 
     async def visit_batch(self, urls):
         """Visit some pages, those that had their texts, and some that should be as they were."""
-        pages = await read_texts(self.fetcher, self.robots, urls)
+        pages, reasons = await read_texts(self.fetcher, self.robots, urls)
+        self.stale |= reasons
         query = "SELECT url FROM page WHERE digest = ? AND url = stored_as"
         texts = {hash_text(page.text) for page in pages.values()}
         found = [row for text in texts for row in self.index.execute(query, (text,))]
         former = [url for (url,) in found if url not in pages]
-        pages |= await read_texts(self.fetcher, self.robots, former)
+        others, _ = await read_texts(self.fetcher, self.robots, former)
+        pages |= others
+        self.stale |= await self.remove_redirected(pages)
         groups = defaultdict(list)
         for url, page in pages.items():
             groups[page.text].append(url)
@@ -229,6 +279,31 @@ class Run:
             else:
                 self.store_group(text, group, pages, is_usual=is_usual)
 
+    async def remove_redirected(self, pages):
+        """Remove pages that redirect and must not be stored; return their reasons.
+
+        A text is overwritten only by one of the same page, or after the same redirect as before.
+        """
+        moved = {
+            url: page
+            for url, page in pages.items()
+            if not is_same_page(url, page.final_url)
+        }
+        targets = {page.final_url for page in moved.values()}
+        wanted = await select_urls(targets, self.filters) if targets else set()
+        query = "SELECT digest, final_url FROM page WHERE url = ?"
+        reasons = {}
+        for url, page in moved.items():
+            row = self.index.execute(query, (url,)).fetchone()
+            is_wanted = page.final_url in wanted and is_same_site(url, page.final_url)
+            if not is_wanted:
+                reasons[url] = "redirects to a page that you do not want"
+            elif row and hash_text(page.text) != row[0] and page.final_url != row[1]:
+                reasons[url] = "redirects to another page"
+        for url in reasons:
+            del pages[url]
+        return reasons
+
     async def read_controls(self, pages, groups):
         """Return whether a page is as it was, and the texts of those that are not."""
         former = {
@@ -238,7 +313,7 @@ class Run:
         if not former:  # the first batch of all
             single = [group[0] for group in groups.values() if len(group) == 1]
             former = {url: pages[url].text for url in single[-CONTROLS:]}
-        now = await read_texts(self.fetcher, self.robots, former)
+        now, _ = await read_texts(self.fetcher, self.robots, former)
         is_usual = False
         notices = set()
         for url, page in now.items():
@@ -268,7 +343,7 @@ class Run:
             canonical = {pages[url].canonical for url in urls}
             first = min(urls, key=lambda url: (url not in canonical, len(url), url))
         for url in urls:
-            store(self.index, url, text, first)
+            store(self.index, url, text, first, pages[url].final_url)
             if url != first:
                 self.copies[url] = first
 
@@ -280,7 +355,7 @@ async def update(site, path, **filters):
     state = f"{path}.state"
     async with HttpFetcher(FetchOptions(user_agent=AGENT)) as fetcher:
         with closing(open_index(path)) as index:
-            run = Run(index, fetcher)
+            run = Run(index, fetcher, filters)
             changes = Changes(state)
             async with walk(site, fetcher=fetcher, state=changes, **filters) as entries:
                 await read_changes(index, entries)
@@ -288,6 +363,7 @@ async def update(site, path, **filters):
                 async for page in entries.gone():
                     remove(index, page.loc)
             remove_moved(index, state)
+            run.stale |= await find_unwanted(index, state, filters)
     return entries.report, run
 
 
@@ -311,6 +387,18 @@ def remove_moved(index, state):
             continue
         if index.execute(query, (target,)).fetchone():
             remove(index, page.loc)
+
+
+async def find_unwanted(index, state, filters):
+    """Return pages of the index that are unlisted, or that the filters exclude; and the reasons."""
+    stored = {url for (url,) in index.execute("SELECT url FROM page")}
+    outside = stored - await select_urls(stored, filters) if stored else set()
+    reasons = dict.fromkeys(outside, "your filters exclude it now")
+    for page in State(state).unlisted():
+        if page.loc in stored:
+            answer = page.http_status or page.no_status or "unknown"
+            reasons[page.loc] = f"in no sitemap, and not gone (status {answer})"
+    return reasons
 
 
 # -- the command
@@ -338,24 +426,81 @@ def print_urls(what, urls):
         print(f"{what}:", len(urls), sorted(urls)[:3])
 
 
-def main():
-    """Run the command."""
-    arguments = vars(make_parser().parse_args())
-    path = arguments["path"]
-    if arguments.pop("command") == "ask":
-        with closing(open_index(path)) as index:
-            for url, text in ask(index, arguments["question"]):
-                print(f"{url}\n{text}\n")
-        return
-    report, run = asyncio.run(update(**arguments))
+def print_run(index, report, run):
+    """Print what a run has stored and what it has left as it was, with the reasons."""
     print_urls("not stored, because other pages say the same", run.waiting)
     same = {f"{url} = {first}" for url, first in run.copies.items()}
     print_urls("stored once, with the same text", same)
-    with closing(open_index(path)) as index:
-        query = "SELECT count(*) FROM page WHERE url = stored_as"
-        (pages,) = index.execute(query).fetchone()
+    query = "SELECT url FROM page"
+    stored = {url for (url,) in index.execute(query)}
+    groups = defaultdict(set)
+    for url, reason in run.stale.items():
+        old = "its old text is kept" if url in stored else "not in the index"
+        groups[f"{old}: {reason}"].add(url)
+    for what, urls in sorted(groups.items()):
+        print_urls(what, urls)
+    if report.without_language:
+        print(f"excluded without a language: {report.without_language}")
+    (pages,) = index.execute(
+        "SELECT count(*) FROM page WHERE url = stored_as"
+    ).fetchone()
     print(f"{pages} pages in the index; sitemaps read completely: {report.complete}")
 
 
+def find_exit_code(report):
+    """Return the exit code by the rules of docs/exit-codes.md."""
+    if not any(document.is_answered for document in report.documents):
+        return NOTHING_FETCHED
+    is_known = report.outcome.status in ("unchanged", "partial")
+    if not is_known and not any(document.listed for document in report.documents):
+        return NO_URL
+    if not report.complete:
+        return PARTIAL
+    return 0
+
+
+def run_update(site, path, **filters):
+    """Update an index; return the exit code."""
+    report, run = asyncio.run(update(site, path, **filters))
+    with closing(open_index(path)) as index:
+        print_run(index, report, run)
+    code = find_exit_code(report)
+    if code:
+        reason = report.outcome.reason or "the sitemaps list no URL"
+        print(f"{site}: {reason}", file=sys.stderr)
+    return code
+
+
+def run_ask(path, question):
+    """Print the texts that fit a question."""
+    with closing(open_index(path)) as index:
+        for url, text in ask(index, question):
+            print(f"{url}\n{text}\n")
+    return 0
+
+
+def main():
+    """Run the command, and return its exit code."""
+    parser = make_parser()
+    arguments = vars(parser.parse_args())
+    path = arguments.pop("path")
+    try:
+        if arguments.pop("command") == "update":
+            return run_update(path=path, **arguments)
+        if not find_words(arguments["question"]):
+            parser.error("the question has no words: write what you look for")
+        if not Path(path).exists():
+            parser.error(f"there is no index {path}: make it with update")
+        return run_ask(path, arguments["question"])
+    except ValueError as error:  # a site or a pattern
+        parser.error(str(error))
+    except StateError as error:
+        print(error, file=sys.stderr)
+        return LOCKED if error.is_locked else NO_URL
+    except (sqlite3.Error, OSError) as error:
+        print(f"{path}: {error}", file=sys.stderr)
+        return NO_URL
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -15,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -76,7 +77,7 @@ def site() -> Iterator[tuple[dict[str, Any], str]]:
         yield pages, base
 
 
-def run_example(name: str, folder: Path, *words: str) -> str:
+def run_example(name: str, folder: Path, *words: str, code: int = 0) -> str:
     """Run a program, with warnings as errors; return what it prints."""
     path = FOLDER / f"{name}.py"
     for library in re.findall(
@@ -87,7 +88,8 @@ def run_example(name: str, folder: Path, *words: str) -> str:
     done = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
     return done.stdout
 
 
@@ -109,10 +111,15 @@ class Index:
         self.program = runpy.run_path(str(FOLDER / "rag_index.py"))
         self.base = base
         self.path = path
+        self.stale: dict[str, str] = {}
+        """Path -> why the last run has left it as it was."""
 
     def update(self, **filters: Any) -> tuple[set[str], dict[str, str]]:
         """Run the program; return the paths that wait, and those of copies."""
         _, run = asyncio.run(self.program["update"](self.base, self.path, **filters))
+        self.stale = {
+            url.removeprefix(self.base): why for url, why in run.stale.items()
+        }
         waiting = {url.removeprefix(self.base) for url in run.waiting}
         copies = {
             url.removeprefix(self.base): first.removeprefix(self.base)
@@ -159,9 +166,129 @@ def test_the_command_line_of_rag_index(
     words = "update", site[1], "some.db", "--include", "/birds/*", "--exclude", "herons"
     assert run_example("rag_index", tmp_path, *words).startswith("1 pages in the index")
     host = site[1].removeprefix("http://")  # which speaks no https
-    printed = run_example("rag_index", tmp_path, "update", host, "none.db")
+    update = partial(run_example, "rag_index", tmp_path, "update")
+    printed = update(host, "none.db", code=4)
     assert printed == "0 pages in the index; sitemaps read completely: False\n"
-    assert "--language" in run_example("rag_index", tmp_path, "update", "--help")
+    assert "--language" in update("--help")
+
+
+def test_rag_index_reports_failures_by_its_exit_code(
+    site: tuple[dict[str, Any], str], tmp_path: Path
+) -> None:
+    """A scheduler knows if the sitemaps were read; a wrong use is explained in a line."""
+    pages, base = site
+    update = partial(run_example, "rag_index", tmp_path, "update", base)
+    ask = partial(run_example, "rag_index", tmp_path, "ask")
+    ask("geese", "some.db", code=2)
+    assert not (tmp_path / "some.db").exists()
+    update("some.db")
+    ask("", "some.db", code=2)
+    assert ask("AND NEAR", "some.db").startswith(base)
+    update("some.db", "--include", "[", code=2)
+    update("some.db")
+    (tmp_path / "other.db").write_text("geese" * 1_000)
+    update("other.db", code=1)
+    index = "<sitemapindex xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>"
+    index += "".join(
+        f"<sitemap><loc>HOST/{name}.xml</loc></sitemap>" for name in ("few", "no")
+    )
+    pages["/few.xml"] = urlset("HOST/about")
+    pages["/sitemap.xml"] = f"{index}</sitemapindex>".encode()
+    assert update("some.db", code=3).endswith("sitemaps read completely: False\n")
+    pages["/sitemap.xml"] = urlset()
+    update("empty.db", code=1)
+    pages.clear()
+    update("none.db", code=1)
+    pages |= dict.fromkeys(["/robots.txt", "/sitemap.xml", "/"], 503)
+    printed = update("some.db", code=4)
+    assert "3 pages in the index" in printed
+
+
+@pytest.mark.parametrize("target", ["/login", "/birds/herons", "/blog/geese"])
+def test_a_redirect_overwrites_no_text(
+    site: tuple[dict[str, Any], str], index: Index, target: str
+) -> None:
+    """A listed page that begins to redirect keeps its text, until it responds itself."""
+    pages, _ = site
+    filters = {"include": ["/birds/*", "/login"]}
+    index.update(**filters)
+    first = index.texts()
+    pages.update(make_site(day=2, **{PAGES[0]: target}))
+    pages |= {f"/{name}": make_page(name) for name in ("login", "blog/geese")}
+    for _ in range(3):
+        index.update(**filters)
+    assert index.texts() == first
+    page = "a page that you do not want" if "blog" in target else "another page"
+    assert index.stale == {"/birds/geese": f"redirects to {page}"}
+    pages["/birds/geese"] = make_page("geese", "stay where they are")
+    index.update(**filters)
+    assert "stay where they are" in index.texts()["/birds/geese"]
+    assert index.stale == {}
+
+
+def test_a_new_page_that_redirects_out_of_the_filters_is_not_stored(
+    site: tuple[dict[str, Any], str], index: Index
+) -> None:
+    """Nor one that redirects to another site."""
+    pages, base = site
+    pages["/birds/geese"] = "/about"
+    pages["/birds/herons"] = f"{base.replace('127.0.0.1', 'localhost')}/birds/new"
+    pages["/birds/new"] = make_page("new")
+    index.update(include=["/birds/*"])
+    assert index.texts() == {}
+    assert index.stale == {
+        "/birds/geese": "redirects to a page that you do not want",
+        "/birds/herons": "blocked-address",
+    }
+
+
+def test_a_page_that_has_always_redirected_is_updated(
+    site: tuple[dict[str, Any], str], index: Index
+) -> None:
+    """By the same target; a slash at the end makes no other page."""
+    pages, _ = site
+    pages["/birds/geese"] = "/birds/all"
+    pages["/birds/all"] = make_page("geese")
+    index.update()
+    words = "stay where they are"
+    pages.update(make_site(day=2, **{PAGES[0]: "/birds/all"}))
+    pages["/birds/all"] = make_page("geese", words)
+    index.update()
+    assert words in index.texts()["/birds/geese"]
+    pages.update(make_site(day=3, **{PAGES[0]: "/birds/geese/"}))
+    pages["/birds/geese/"] = make_page("geese", "sing")
+    index.update()
+    assert "sing" in index.texts()["/birds/geese"]
+    assert index.stale == {}
+
+
+def test_rag_index_says_what_is_stale_and_why(
+    site: tuple[dict[str, Any], str], index: Index
+) -> None:
+    """Pages that give no text, that robots.txt forbids, and that the filters exclude now."""
+    pages, base = site
+    index.update()
+    pages["/sitemap.xml"] = urlset(
+        *((f"HOST/{name}", "2026-03-02") for name in (*PAGES, "new"))
+    )
+    pages["/robots.txt"] += b"User-agent: *\nDisallow: /birds/herons\n"
+    pages["/birds/geese"] = 404
+    pages["/new"] = make_page("new").replace(b"<title>", b"<title>Page not found ")
+    words = "update", base, index.path.name, "--exclude", "/about"
+    printed = run_example("rag_index", index.path.parent, *words)
+    assert printed.splitlines() == [
+        f"its old text is kept: robots-disallowed: 1 ['{base}/birds/herons']",
+        f"its old text is kept: status 404: 1 ['{base}/birds/geese']",
+        f"its old text is kept: your filters exclude it now: 1 ['{base}/about']",
+        f"not in the index: the page says that it does not exist: 1 ['{base}/new']",
+        "3 pages in the index; sitemaps read completely: True",
+    ]
+    words = "update", base, "english.db", "--language", "en"
+    printed = run_example("rag_index", index.path.parent, *words)
+    assert printed.splitlines() == [
+        "excluded without a language: 4",
+        "0 pages in the index; sitemaps read completely: True",
+    ]
 
 
 def test_rag_index_of_pages_that_are_alike(
