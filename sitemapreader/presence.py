@@ -354,7 +354,7 @@ class _Question:
         self.canonical_visit: PageVisit | None = None
         """The visit of the other page that is its canonical one, if it is to be requested."""
         self.targets = {_loose_key(url)}
-        """Keys of the URL, of the target of its redirects, and of its canonical URL."""
+        """Keys of the URL, and of where its redirects, a refresh and its canonical link lead."""
         self.matches: list[_Match] = []
         self.issues: list[Issue] = []
         self.read: frozenset[str] = frozenset()
@@ -522,7 +522,10 @@ class _Question:
         if visit is None:
             return ""
         canonical = _canonical_of(visit)
-        self.targets |= {_loose_key(url) for url in (visit.final_url, canonical) if url}
+        named = {visit.final_url, canonical}
+        if visit.facts is not None and visit.facts.refresh is not None:
+            named.add(visit.facts.refresh[1])
+        self.targets |= {_loose_key(url) for url in named if url}
         return canonical
 
     def judge_page(self, fault: PageFault | None) -> None:

@@ -229,3 +229,6 @@ async def test_every_kind_of_page_is_judged_alike() -> None:
         }
         assert causes == {path: expected for path, (*_, expected) in kinds.items()}
     assert {each.verdict for each in together} == {Verdict.LISTED}
+    for path in ("moved", "refreshed", "canonical"):
+        [explanation] = [each for each in alone if each.url == server.base + path]
+        assert "which is listed by" in explanation.causes[-1].message
