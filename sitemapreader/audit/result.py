@@ -87,7 +87,7 @@ _FINDING_COLUMNS = tuple(
     Column(name, str, always=True, is_repetitive=True, get=itemgetter(place))
     for place, name in ((-2, "severity"), (-1, "title"))
 )
-"""Columns of a workbook before the ones of a hit; in a row, their values come last."""
+"""Columns of a finding, which a workbook has first; in a row, their values come last."""
 _RESULT_QUERIES = read_queries("runner")
 _QUERIES_OF_PAGES = read_queries("pages")
 
@@ -367,7 +367,8 @@ class Audit:
         """Write the hits into a file, and return how many these are.
 
         Its suffix names the format: .parquet, .csv or .jsonl, the latter with .gz behind it if
-        they are to be compressed. Beside a baseline, new hits come first, and a column says "new".
+        they are to be compressed. Each hit has the severity and the title of its finding at its
+        end. Beside a baseline, new hits come first, and a column says "new".
         Of Issues there are the first ten of a code for each document.
 
         Raises:
@@ -375,26 +376,31 @@ class Audit:
             OSError: the file cannot be written.
         """
         find_hits_suffix(path)
+        columns = (*self._add_new(HIT_COLUMNS), *_FINDING_COLUMNS)
         number = 0
         with (
             self._database.map_disk_errors(),
-            open_output(path, columns=self._add_new(HIT_COLUMNS)) as output,
+            open_output(path, columns=columns) as output,
         ):
-            for finding in self.findings:
-                for batch in self._list_rows(self._query_hits(finding.rule)):
-                    output.write_records(batch)
-                    number += len(batch)
+            for batch in self._list_hits():
+                output.write_records(batch)
+                number += len(batch)
         return number
+
+    def _list_hits(self) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows of all hits, some at a time, each with severity and title at its end."""
+        for finding in self.findings:
+            about = (finding.severity, finding.rule.title)
+            for batch in self._list_rows(self._query_hits(finding.rule)):
+                yield [(*row, *about) for row in batch]
 
     def _write_workbook(self, path: str | os.PathLike[str]) -> None:
         """Write a workbook: a sheet of all hits, and one of the visited pages."""
         columns = self._add_new(HIT_COLUMNS)
         with self._database.map_disk_errors(), open_output(path) as output:
             output.begin_sheet("findings", (*_FINDING_COLUMNS, *columns))
-            for finding in self.findings:
-                about = (finding.severity, finding.rule.title)
-                for batch in self._list_rows(self._query_hits(finding.rule)):
-                    output.write_records([(*row, *about) for row in batch])
+            for batch in self._list_hits():
+                output.write_records(batch)
             if self._has_pages:
                 output.begin_sheet("pages", PAGE_COLUMNS)
                 for batch in self._list_rows(self._query_pages()):

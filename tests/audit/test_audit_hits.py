@@ -76,6 +76,8 @@ def test_new_hits_come_first_in_every_format(new: list[str], tmp_path: Path) -> 
         result.write_hits(tmp_path / "hits.csv")
     rows = list(csv.DictReader((tmp_path / "hits.csv").read_text().splitlines()))
     assert [row["new"] for row in rows] == ["new"] * len(new) + [""] * 25
+    assert {row["severity"] for row in rows} == {"error"}
+    assert {row["title"] for row in rows} == {"Listed pages without a file"}
 
 
 def test_a_page_of_sarif_has_a_fingerprint_of_its_own(tmp_path: Path) -> None:
