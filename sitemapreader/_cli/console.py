@@ -489,7 +489,10 @@ class RunSummary:
                 urls = ", ".join(named)
                 if number := self._dated[reason] - len(named):
                     urls += f" and {number} more"
-                yield f"{what}, says their index: {urls} (--no-prune reads them)"
+                yield (
+                    f"{what}, says their index, whose dates are often old: {urls} "
+                    "(--no-prune reads them)"
+                )
 
     def _format_lost(self) -> Iterator[str]:
         for (status, reason), number in sorted(self._lost.items()):

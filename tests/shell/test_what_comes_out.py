@@ -235,7 +235,8 @@ def test_what_an_index_dates_too_early(tmp_path: Path) -> None:
     done = run(*words, cwd=tmp_path)
     assert done.stdout == ""
     assert (
-        f"older than --since, says their index: {', '.join(urls[:3])} and 2 more "
+        "older than --since, says their index, whose dates are often old: "
+        f"{', '.join(urls[:3])} and 2 more "
         "(--no-prune reads them)"
     ) in done.stderr
     again = run(*words, "--no-prune", cwd=tmp_path)
@@ -265,7 +266,10 @@ def test_what_an_index_calls_unchanged(dated: str, tmp_path: Path) -> None:
     if dated < "2026-04":
         assert second.stdout == "https://example.org/new\n"
         return
-    said = "not changed, says their index: https://example.org/1.xml (--no-prune reads them)"
+    said = (
+        "not changed, says their index, whose dates are often old: "
+        "https://example.org/1.xml (--no-prune reads them)"
+    )
     assert (second.stdout, said in second.stderr) == ("", True)
     third = run(*words, "--no-prune", cwd=tmp_path)
     assert (third.stdout, said in third.stderr) == ("https://example.org/new\n", False)
