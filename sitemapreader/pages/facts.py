@@ -348,7 +348,8 @@ def is_missing_notice(title: str, text: str) -> bool:
     if len(characters) > _MAX_NOTICE_CHARS:
         return False
     sentences = _SENTENCE_END.split(notice)
-    return any(_NOTICE.match(sentence) for sentence in sentences)
+    # SECURITY: the white space of a page may be as long as the page.
+    return any(_NOTICE.match(" ".join(each.split())) for each in sentences)
 
 
 def hash_text(text: str) -> str:
