@@ -64,6 +64,8 @@ def compare_lists(
                 found.unlisted.append(url)
             elif found.has_dates and _is_other_date(earlier, later):
                 found.changed.append(DateChange(url=url, before=earlier, after=later))
+            if was_listed != is_listed and (date := earlier or later):
+                found.dates[url] = date
         found.same = total - len(found.new) - len(found.changed)
         return found
 
@@ -82,8 +84,8 @@ def format_list(name: str, found: ListDifference) -> str:
         content = {"schema": SCHEMA, "urls": attrs.asdict(found)}
         return json.dumps(content, indent=2) + "\n"
     rows = [
-        *(("new", url, "", "") for url in found.new),
-        *(("unlisted", url, "", "") for url in found.unlisted),
+        *(("new", url, "", found.dates.get(url, "")) for url in found.new),
+        *(("unlisted", url, found.dates.get(url, ""), "") for url in found.unlisted),
         *(
             ("changed", each.url, each.before or "", each.after or "")
             for each in found.changed

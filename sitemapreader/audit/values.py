@@ -443,6 +443,7 @@ class ListDifference:
         changed: URLs of both, whose lastmod is another one.
         same: number of all others.
         has_dates: whether both lists have dates, so that these were compared.
+        dates: lastmod of the new and unlisted URLs that have one.
     """
 
     new: list[str] = attrs.field(factory=list)
@@ -450,6 +451,7 @@ class ListDifference:
     changed: list[DateChange] = attrs.field(factory=list)
     same: int = 0
     has_dates: bool = True
+    dates: dict[str, str] = attrs.field(factory=dict)
 
     @property
     def severity(self) -> str:

@@ -86,6 +86,18 @@ def test_each_format_has_the_changes(tmp_path: Path) -> None:
     )
 
 
+def test_new_and_unlisted_urls_keep_their_dates(tmp_path: Path) -> None:
+    """The date of a URL that only one list has is in the column of that list."""
+    before = write(tmp_path, "a.csv", [("/same", "2026-01-01"), ("/old", "2026-01-03")])
+    after = write(tmp_path, "b.csv", [("/same", "2026-01-01"), ("/new", "2026-05-05")])
+    ran = run("compare", before, after, "--format", "csv")
+    rows = [tuple(row.values()) for row in csv.DictReader(ran.stdout.splitlines())]
+    assert rows == [
+        ("new", f"{HOST}/new", "", "2026-05-05T00:00:00+00:00"),
+        ("unlisted", f"{HOST}/old", "2026-01-03T00:00:00+00:00", ""),
+    ]
+
+
 @pytest.mark.parametrize(
     ("after", "word", "code"),
     [
