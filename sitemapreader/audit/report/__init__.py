@@ -72,8 +72,11 @@ def find_hits_suffix(path: str | os.PathLike[str]) -> str:
     name = os.fspath(path).lower()
     suffix = Path(name.removesuffix(".gz")).suffix
     if suffix not in HITS_SUFFIXES or name.endswith(".parquet.gz"):
+        advice = ""
+        if is_workbook(path):
+            advice = ": a report as a workbook has all hits"
         raise AuditInputError(
-            f"`hits`: end the name of {name!r} with {', '.join(HITS_SUFFIXES)}"
+            f"`hits`: end the name of {name!r} with {', '.join(HITS_SUFFIXES)}{advice}"
         )
     return suffix
 
