@@ -192,8 +192,6 @@ class AuditDatabase:
             self._earlier = None
         else:
             self._earlier = Path(earlier)
-        self.has_earlier = earlier is not None
-        self.is_kept = path is not None
         if self._path is not None:
             if (
                 self._earlier is not None
@@ -226,6 +224,16 @@ class AuditDatabase:
             except BaseException:
                 self.discard()
                 raise
+
+    @property
+    def has_earlier(self) -> bool:
+        """Return whether the database of an earlier audit is there to compare with."""
+        return self._earlier is not None
+
+    @property
+    def is_kept(self) -> bool:
+        """Return whether the database stays after the audit, in a file of the caller."""
+        return self._path is not None
 
     def _define(self) -> None:
         """Make the tables, functions and macros."""
