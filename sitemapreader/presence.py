@@ -394,6 +394,15 @@ class _Question:
             self.verdict = Verdict.UNKNOWN
         self.add(CauseCode.LISTED_BEFORE, message, sitemap=url)
 
+    def add_waiting(self, row: UnlistedUrl) -> None:
+        """Add the document that listed the URL before it went missing."""
+        self.add(
+            CauseCode.LISTED_BEFORE,
+            f"missing since {row.since:%Y-%m-%d}, and not confirmed as unlisted; last listed by"
+            f" {show_url(row.document)}{_describe_page(row)}",
+            sitemap=row.document,
+        )
+
     def _is_fine(self) -> bool:
         """Return whether the page was requested, and may be indexed."""
         codes = {cause.code for cause in self.causes}
@@ -1011,9 +1020,7 @@ class _Visits:
 
 def _recall(questions: list[_Question], state: State) -> None:
     """Add the findings of earlier walks about the URLs."""
-    by_key: dict[str, list[_Question]] = defaultdict(list)
-    for question in questions:
-        by_key[url_key(question.url)].append(question)
+    by_key = _group_by_key(questions)
     missing = [each for each in questions if each.verdict is not Verdict.LISTED]
     documents = state.find_documents(question.url for question in missing)
     for question in missing:
@@ -1027,6 +1034,10 @@ def _recall(questions: list[_Question], state: State) -> None:
                 f"{_describe_page(row)}",
                 sitemap=row.document,
             )
+    missing_by_key = _group_by_key(missing)
+    for row in state.waiting():
+        for question in missing_by_key.get(url_key(row.loc), ()):
+            question.add_waiting(row)
     for page in state.gone():
         for question in by_key.get(url_key(page.loc), ()):
             question.add(
@@ -1034,6 +1045,14 @@ def _recall(questions: list[_Question], state: State) -> None:
                 f"gone: its page returned {page.http_status} on {page.asked_at:%Y-%m-%d}",
                 sitemap=page.document,
             )
+
+
+def _group_by_key(questions: list[_Question]) -> Mapping[str, list[_Question]]:
+    """Return the questions by the key of their URL."""
+    by_key = defaultdict(list)
+    for question in questions:
+        by_key[url_key(question.url)].append(question)
+    return by_key
 
 
 def _describe_page(row: UnlistedUrl) -> str:

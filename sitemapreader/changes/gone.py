@@ -3,7 +3,9 @@
 Only the status of a page is asked for. It is gone when it answered 404 or 410 in two walks that are
 `confirm_after` apart, each time beside living neighbours, so that the minutes of a deployment prove
 nothing. It is asked once more three weeks later; if it lives, it has returned. A page that lives is
-asked again after 1, 2, 4 ... 32 days, as long as its URL is missing.
+asked again after 1, 2, 4 ... 32 days, as long as its URL is missing. A request without a verdict is
+made again by the walk of the next day; after ten in a row the pause grows, too. Each pause grows
+by answers of its kind only, so that a page that lives for a day is asked again a day later.
 
 Neighbours are listed pages, other ones in each walk: pages of the same script, or whose names
 differ in numbers only; else of the same folder; else of the folders above. If one responds with
@@ -72,7 +74,7 @@ _DAY_OF_SECONDS = 86_400.0
 _LAST_TRY = 5
 """Tries after which the pause grows no more: 32 days."""
 _PATIENT_TRIES = 8
-"""Tries without evidence after which the pause grows, too."""
+"""Tries without a verdict after which the pause of half a day grows, too."""
 _RECHECK_SECONDS = 21 * _DAY_OF_SECONDS
 _CANDIDATES = 12
 """Neighbours of one place that a walk may ask."""
@@ -94,6 +96,19 @@ class _Page:
     tries: int
     dead_at: float | None
     is_gone: int
+    status: int | None
+    no_status: str | None
+
+    def count_tries(self, answer: int | str) -> int:
+        """Return how many requests in a row had no other verdict, with this answer."""
+        last = self.no_status or self.status
+        if (
+            self.is_gone
+        ):  # any verdict would have ended that, and `status` is the one that proved it
+            last = self.no_status
+        if self.tries and _judge_life(last) == _judge_life(answer):
+            return self.tries + 1
+        return 1
 
 
 class PageChecker:
@@ -132,7 +147,8 @@ class PageChecker:
         file = self._writer.file
         run = self._writer.run
         sql = (
-            "SELECT key, loc, tries, dead_at, is_gone FROM page WHERE site = ? AND due <= ?"
+            "SELECT key, loc, tries, dead_at, is_gone, status, no_status FROM page"
+            " WHERE site = ? AND due <= ?"
             " ORDER BY is_gone, dead_at IS NULL, NOT is_unlisted, due, key LIMIT ?"
         )
         due = run.site, self._writer.now, int(allowance.left)
@@ -206,43 +222,44 @@ class PageChecker:
             "no_status": no_status,
             "redirects_to": redirect.target if redirect and _lives(answer) else None,
             "now": now,
-            "tries": page.tries + 1,
+            "tries": page.count_tries(answer),
             "dead_at": page.dead_at,
             "is_gone": page.is_gone,
             "due": now + pause,
         }
 
-    def _postpone(self, page: _Page, reason: str) -> dict[str, Any]:
-        """Return the columns of a page whose status would prove nothing."""
-        patient = max(0, page.tries - _PATIENT_TRIES)
+    def _postpone(self, page: _Page, reason: int | str) -> dict[str, Any]:
+        """Return the columns of a page whose answer, or the lack of one, proves nothing."""
+        patient = max(0, page.count_tries(reason) - 1 - _PATIENT_TRIES)
         pause = _DAY_OF_SECONDS / 2 * (1 << min(patient, _LAST_TRY + 1))
         return self._note(page, reason, pause)
 
     def _judge(self, page: _Page, answer: int | str) -> dict[str, Any]:
         """Return the columns of a page after its status, or the reason why there is none."""
         if answer == _HOST_DOWN:
-            return self._note(page, answer, 0.0)
-        if answer in (DEAD_NEIGHBOR, NO_NEIGHBOR):
-            return self._postpone(page, str(answer))
-        columns = self._note(
-            page, answer, _DAY_OF_SECONDS * (1 << min(page.tries, _LAST_TRY))
-        )
-        now = columns["now"]
-        least = self._least
-        if answer in ABSENT_STATUSES and page.is_gone:
-            return columns | {"due": None}
-        if answer in ABSENT_STATUSES:
-            if page.dead_at is None:
-                since = now
-            else:
-                since = page.dead_at
-            if now - since >= least:
-                columns |= {"is_gone": 1, "tries": 0, "due": now + _RECHECK_SECONDS}
-            else:
-                columns |= {"due": since + least}
-            return columns | {"dead_at": since}
-        if _lives(answer):
+            tries = page.count_tries(answer) - 1  # it was not requested
+            return self._note(page, answer, 0.0) | {"tries": tries}
+        lives = _judge_life(answer)
+        if lives is None:
+            return self._postpone(page, answer)
+        if lives:
+            grown = min(page.count_tries(answer) - 1, _LAST_TRY)
+            columns = self._note(page, answer, _DAY_OF_SECONDS * (1 << grown))
             return columns | {"dead_at": None, "is_gone": 0}
+        return self._note_dead(page, answer)
+
+    def _note_dead(self, page: _Page, answer: int | str) -> dict[str, Any]:
+        """Return the columns of a page that answered 404 or 410 beside living neighbours."""
+        now = self._writer.now
+        since = page.dead_at
+        if since is None:
+            since = now
+        columns = self._note(page, answer, 0.0)
+        if page.is_gone:
+            return columns | {"due": None}
+        columns |= {"dead_at": since, "due": since + self._least}
+        if now - since >= self._least:
+            columns |= {"is_gone": 1, "tries": 0, "due": now + _RECHECK_SECONDS}
         return columns
 
     async def _request_batch(
@@ -356,6 +373,15 @@ def _slice(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 def _lives(answer: int | str) -> bool:
     return isinstance(answer, int) and 200 <= answer < 400
+
+
+def _judge_life(answer: int | str | None) -> bool | None:
+    """Return whether a page lives or is dead; `None` if its answer proves neither."""
+    if answer in ABSENT_STATUSES:
+        return False
+    if answer is not None and _lives(answer):
+        return True
+    return None
 
 
 async def _refuse_redirect(url: str) -> None:

@@ -30,7 +30,7 @@ from tests.support.walking import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Mapping, Sequence
     from pathlib import Path
 
 MAP, ONE, TWO = (f"{SITE}{name}.xml" for name in ("sitemap", "one", "two"))
@@ -285,6 +285,67 @@ async def test_a_gone_page_keeps_its_status_where_a_later_one_proves_nothing(
     assert "a" in (await spend({**pages, SITE + "a": answer}, at_once(db))).asked
     assert [page.http_status for page in State(db).gone()] == [404]
     assert [row.no_status for row in State(db).unlisted()] == [None]
+
+
+async def list_request_days(
+    db: Path, clock: SetClock, days: Sequence[Pages]
+) -> list[int]:
+    """Return the days on which walks request a page that goes missing on the first one."""
+    pages = {**names(MAP), SITE + "a": b"A page"}
+    await spend({**pages, MAP: lists("ab")}, at_once(db))
+    found = []
+    for day, changed in enumerate(days):
+        clock.now += DAY
+        walked = await spend({**pages, MAP: lists("a")} | changed, at_once(db))
+        if "b" in walked.asked:
+            found.append(day)
+    return found
+
+
+LIVING: Pages = {SITE + "b": b"A page"}
+
+
+async def test_the_pause_of_a_page_that_lives_doubles(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Up to 32 days; it begins anew after a day without a verdict."""
+    days: list[Pages] = [LIVING] * 80
+    days[31] = {SITE + "b": status(503)}
+    found = await list_request_days(db, SetClock(monkeypatch), days)
+    assert found == [0, 1, 3, 7, 15, 31, 32, 33, 35, 39, 47, 63]
+
+
+@pytest.mark.parametrize("answer", [401, 403, 429, 503])
+async def test_a_page_without_a_verdict_is_requested_each_day_at_first(
+    db: Path, answer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After ten days the pause grows to 32 days."""
+    days: list[Pages] = [{SITE + "b": status(answer)}] * 80
+    found = await list_request_days(db, SetClock(monkeypatch), days)
+    assert found == [*range(11), 12, 16, 24, 40, 72]
+
+
+@pytest.mark.parametrize(
+    "silent",
+    [
+        {SITE + "a": status(404)},
+        {SITE + "a": status(503)},
+        {SITE + "b": status(503)},
+        {SITE + "b": status(403)},
+        {SITE + "b": fault(IssueCode.TIMEOUT)},
+        {ROBOTS: f"User-agent: *\nDisallow: /b\nSitemap: {MAP}".encode()},
+    ],
+    ids=["dead", "down", "error", "forbidden", "slow", "robots"],
+)
+async def test_days_without_a_verdict_make_no_pause_longer(
+    db: Path, silent: Pages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that lives for one day after them is requested, and gone, a day later."""
+    clock = SetClock(monkeypatch)
+    dead: Pages = {}
+    found = await list_request_days(db, clock, [*[silent] * 7, LIVING, dead])
+    assert found[-2:] == [7, 8]
+    assert [page.loc for page in State(db).gone()] == [SITE + "b"]
 
 
 async def test_robots_txt_forbids_asking(db: Path) -> None:

@@ -319,6 +319,38 @@ async def test_a_state_says_since_when_a_url_is_unlisted(
     assert "no status" not in cause.message
 
 
+async def test_a_state_names_the_last_sitemap_of_a_url_on_the_first_day(
+    tmp_path: Path,
+) -> None:
+    """Though its loss is not confirmed yet; one that is listed again is only listed."""
+    state = State(tmp_path / "site.db")
+    site = "https://a.example/"
+    parts = [f"{site}{name}.xml" for name in ("one", "two")]
+    pages = {
+        f"{site}robots.txt": "\n".join(f"Sitemap: {url}" for url in parts).encode(),
+        parts[0]: urlset(f"{site}a"),
+        parts[1]: urlset(f"{site}b", f"{site}c"),
+    }
+    less = pages | {parts[1]: urlset(f"{site}c")}
+    for served in (pages, less):
+        fetcher = MemoryFetcher(served)
+        async with walk(site, fetcher=fetcher, state=Changes(state)) as entries:
+            async for _ in entries:
+                pass
+    urls = [f"{site}{name}" for name in "bcd"]
+    lost, listed, unknown = await why(urls, state=state, fetcher=fetcher, max_visits=0)
+    cause = causes_of(lost)[CauseCode.LISTED_BEFORE]
+    assert (lost.verdict, cause.sitemap) == (Verdict.NOT_LISTED, parts[1])
+    assert cause.message.endswith(f"last listed by {parts[1]}")
+    for other in (listed, unknown):
+        assert CauseCode.LISTED_BEFORE not in causes_of(other)
+    [again] = await why(
+        urls[:1], state=state, fetcher=MemoryFetcher(pages), max_visits=0
+    )
+    assert again.verdict is Verdict.LISTED
+    assert CauseCode.LISTED_BEFORE not in causes_of(again)
+
+
 async def test_a_state_says_why_the_page_of_an_unlisted_url_is_not_gone(
     tmp_path: Path,
 ) -> None:
