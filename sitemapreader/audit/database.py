@@ -28,7 +28,7 @@ from sitemapreader._types.urls import (
     url_key,
 )
 from sitemapreader.audit.models import AuditInputError
-from sitemapreader.pages.faults import is_led_to_login, is_page_empty
+from sitemapreader.pages import is_led_to_login, is_page_empty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -8,7 +8,12 @@ and `faults` what is wrong with each response.
 
 from sitemapreader._types.errors import Redirect
 from sitemapreader.pages.facts import HTML_TYPES, PageFacts, page_type_of, read_page
-from sitemapreader.pages.faults import PageFault, find_fault
+from sitemapreader.pages.faults import (
+    PageFault,
+    find_fault,
+    is_led_to_login,
+    is_page_empty,
+)
 from sitemapreader.pages.folder import PageFolder
 from sitemapreader.pages.robots import RobotsCache
 from sitemapreader.pages.soft_404 import (
@@ -32,6 +37,8 @@ __all__ = [
     "RobotsCache",
     "find_fault",
     "find_soft_errors",
+    "is_led_to_login",
+    "is_page_empty",
     "make_up_path",
     "page_type_of",
     "read_page",
