@@ -28,7 +28,7 @@ from sitemapreader import Changes, FetchError, FetchOptions, State, walk
 from sitemapreader.changes import StateError
 from sitemapreader.fetch import HttpFetcher, MemoryFetcher, read_body
 from sitemapreader.pages import RobotsCache, read_page
-from sitemapreader.urls import host_of, site_of
+from sitemapreader.urls import host_of
 
 AGENT = "mybot/1.0 (+https://example.org/bot)"
 MAX_BYTES = 10_000_000
@@ -179,9 +179,10 @@ def is_same_page(url, other):
     return url == other
 
 
-def is_same_site(url, other):
-    """Return whether the hosts of URLs have the same registrable domain."""
-    return site_of(host_of(url)) == site_of(host_of(other))
+def is_same_host(url, other):
+    """Return whether the hosts of URLs differ at most in `www.`."""
+    host, other_host = (host_of(each).removeprefix("www.") for each in (url, other))
+    return host == other_host
 
 
 def store(index, url, text, stored_as, final_url=None):
@@ -295,7 +296,7 @@ class Run:
         reasons = {}
         for url, page in moved.items():
             row = self.index.execute(query, (url,)).fetchone()
-            is_wanted = page.final_url in wanted and is_same_site(url, page.final_url)
+            is_wanted = page.final_url in wanted and is_same_host(url, page.final_url)
             if not is_wanted:
                 reasons[url] = "redirects to a page that you do not want"
             elif row and hash_text(page.text) != row[0] and page.final_url != row[1]:
