@@ -162,6 +162,8 @@ def make_runnable(line: str, url: str, workplace: Path) -> str:
     """Return an example with a server in the place of example.org, after what it builds on."""
     (workplace / "sites.txt").write_text(f"# ours\n{url}\n")
     (workplace / "hosts.txt").write_text(f"{url}\n")
+    (workplace / "october.csv").write_text(f"url\n{url}a\n")
+    (workplace / "november.csv").write_text(f"url\n{url}a\n{url}b\n")
     opened = " ".join(allow(url))
     meant = re.sub(r"(?<![\w/])(https://)?example\.org", url, line)
     meant = meant.replace("-i sites.txt", f"-i sites.txt {opened}").replace(
