@@ -513,14 +513,16 @@ async def test_small_folders_have_the_error_pages_of_their_host() -> None:
 
 @pytest.mark.parametrize("path", ["404.html", "404/", "de/404.html", "404"])
 async def test_a_listed_error_page_is_known_by_its_name_and_words(path: str) -> None:
-    """A host with an error page of its own still serves the listed one of the site with 200."""
-    text = "Seite nicht gefunden" if "de" in path else "Page not found"
+    """A host with an error page of its own still serves the listed one of the site with 200.
+
+    A page is none that has only the name, or only such words without a sentence about itself.
+    """
+    text = "404, nicht gefunden" if "de" in path else "404 Not Found"
     fine = {f"a/{number}": page(text=f"{WORDS} {number}") for number in range(4)}
-    async with serve_pages(
-        **fine, **{path: page(text=text), "b/404": page(text=text)}
-    ) as server:
+    fine |= {"b/404": page(text=text), "fr/404.html": page(text=WORDS)}
+    async with serve_pages(**fine, **{path: page(text=text)}) as server:
         server.default = lambda _: web.Response(text="404: see our help", status=404)
-        publish(server, path, "b/404", *fine)
+        publish(server, path, *fine)
         with await judge(server.base) as result:
             assert hits(result) == {"page-soft-404": [(path, "")]}
 

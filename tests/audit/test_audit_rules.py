@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
-from sitemapreader import FetchOptions
+from sitemapreader import FetchOptions, IssueCode
 from sitemapreader._many.sources import SiteKind, SiteTask
 from sitemapreader._types.counts import count_units
 from sitemapreader.audit import AuditOptions, audit_sync
@@ -38,6 +38,7 @@ from tests.support.auditing import (
     urlset,
     video,
 )
+from tests.support.walking import fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 DAY = "2026-10-{:02}T10:00:00Z"
 OTHER = "https://other.example"
+DEAD = "https://dead.example"
 HTTP = "http://www.shop.example"
 
 
@@ -612,12 +614,15 @@ NOT_RUN: dict[str, tuple[str, AuditedSite, str]] = {
     ),
     "no robots.txt of the images": (
         "robots-blocked-image",
-        site(pages(2, more=image("https://cdn.dead.example/a.jpg"))),
+        site(
+            pages(2, more=image(f"{DEAD}/a.jpg")),
+            documents={f"{DEAD}/robots.txt": fault(IssueCode.DNS)},
+        ),
         "no robots.txt of a host of images",
     ),
     "no robots.txt of the URLs": (
         "robots-blocked-url",
-        site("<url><loc>https://other.dead.example/a</loc></url>"),
+        site(page(f"{DEAD}/a"), documents={f"{DEAD}/robots.txt": fault(IssueCode.DNS)}),
         "no robots.txt of a host of URLs",
     ),
     "no list": ("orphan-url", site(pages(1)), "`urls`"),

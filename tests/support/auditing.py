@@ -109,7 +109,7 @@ class AuditedSite:
     """A site in memory, and how it is audited.
 
     Attributes:
-        documents: path, or URL, -> its content.
+        documents: path, or URL, -> its content, or what a fetcher raises.
         known: known URLs, if there is a list.
         sitemap: path of a sitemap that is given instead of the site.
         is_http: whether it is judged as one that came from a server.
@@ -124,9 +124,12 @@ class AuditedSite:
 
     def make_fetcher(self) -> MemoryFetcher:
         """Return what serves the documents."""
-        served_pages = {}
+        served_pages: dict[str, bytes | StoredResponse | Exception] = {}
         for name, content in self.documents.items():
             url = name if name.startswith("http") else HOST + name
+            if isinstance(content, Exception):
+                served_pages[url] = content
+                continue
             answer = (
                 StoredResponse(url, content, headers=XML)
                 if isinstance(content, bytes)
