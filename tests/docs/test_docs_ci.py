@@ -31,7 +31,11 @@ class Project:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        unpack(FOLDER / "eleventy.txt", folder / "built")
+        built = folder / "built"
+        unpack(FOLDER / "eleventy.txt", built)
+        for page in built.rglob("*.html"):  # of a page a build keeps only the head
+            text = f"<p>All about {page.relative_to(built)}.</p>\n"
+            page.write_text(page.read_text() + text)
         tools = folder / "tools"
         tools.mkdir()
         commands.write_program(tools)
@@ -47,7 +51,8 @@ class Project:
     def hide_a_page(self) -> None:
         """Build a page anew that keeps itself out of the index, and is listed."""
         page = self.folder / "built" / "about" / "index.html"
-        page.write_text(f"{page.read_text()}<meta name=robots content=noindex>")
+        head, title, rest = page.read_text().partition("<title>")
+        page.write_text(f"{head}<meta name=robots content=noindex>{title}{rest}")
 
     def run(self, script: str) -> int:
         """Run a script as build servers do: the first command that fails ends it."""
