@@ -31,11 +31,7 @@ class Project:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        built = folder / "built"
-        unpack(FOLDER / "eleventy.txt", built)
-        for page in built.rglob("*.html"):  # of a page a build keeps only the head
-            text = f"<p>All about {page.relative_to(built)}.</p>\n"
-            page.write_text(page.read_text() + text)
+        unpack(FOLDER / "eleventy.txt", folder / "built")
         tools = folder / "tools"
         tools.mkdir()
         commands.write_program(tools)
