@@ -260,7 +260,7 @@ class Run:
             index.executemany("INSERT INTO shared VALUES (?, ?)", self.shared.items())
 
     async def visit_batch(self, urls):
-        """Visit some pages, those that had their texts, and some that should be as they were."""
+        """Visit a batch of pages, the stored pages with the same texts, and some control pages."""
         pages, reasons = await read_texts(self.fetcher, self.robots, urls)
         self.stale |= reasons
         query = "SELECT url FROM page WHERE digest = ? AND url = stored_as"
@@ -306,7 +306,7 @@ class Run:
         return reasons
 
     async def read_controls(self, pages, groups):
-        """Return whether a page is as it was, and the texts of those that are not."""
+        """Return whether a control page kept its text, and the new texts of the others."""
         former = {
             url: load_text(self.index, url)
             for (url,) in self.index.execute(UNCHANGED, (CONTROLS,))

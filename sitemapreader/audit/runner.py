@@ -363,7 +363,7 @@ class RuleRunner:
             rate = self._estimate(rule.unit, code)
             unit = rule.unit
             if unit == "URLs" and code in set(IssueCode):
-                unit = "records"  # some of which were dropped, and give no URL
+                unit = "records"  # because a dropped record has no URL
             found[code] = Finding(
                 rule=rule,
                 severity=self._plan.severities.get(code)

@@ -334,7 +334,7 @@ class Facts:
         files: URL -> file, of a folder.
         base_url: of a folder on its site; "" for a site.
         mapped_hosts: host -> the one that was requested in its place (`map_hosts`).
-        unused_hosts: mapped hosts of which nothing was requested.
+        unused_hosts: mapped hosts to which no request was sent.
         passed: rules that ran and hit nothing.
         not_run: rules that were not run.
         pages: the visits; `None` without any.

@@ -73,8 +73,8 @@ class WalkRun:
         ranks: key of a URL -> when it was answered.
         chosen: documents that are due, by keys of URLs, if only those are requested.
         idle: documents that are neither due nor read for the sitemaps that they list.
-        oldest_response_stamp: the oldest walk of which it uses a response; 0 if it has requested
-            all.
+        oldest_response_stamp: stamp of the oldest walk whose cached responses this walk uses; 0 if
+            it uses none.
     """
 
     name: str

@@ -253,7 +253,7 @@ class StateWriter:
             now = self.clock()
             db.execute("DELETE FROM batch WHERE site = ?", (site,))
             found = law.reconcile(db, self.run, end)
-            # those that were never read have no other status
+            # a document that was never read has no earlier status to keep
             db.executemany(
                 "UPDATE document SET status = 'skipped', reason = ?"
                 " WHERE site = ? AND url = ? AND status IN ('', 'skipped')",

@@ -147,7 +147,10 @@ class HttpFetcher(MakesClients):
     @property
     def awaited_hosts(self) -> list[str]:
         """The hosts with a request that is under way or waits, for progress bars."""
-        return self.hosts.list_busy()
+        # a walk names hosts without a port as well, so that none is counted twice
+        return sorted(
+            {host_of(f"http://{server}") for server in self.hosts.list_busy()}
+        )
 
     def client(self, hosts: HostMap | HostPairs = ()) -> WalkClient:
         """Return the client of one walk, with the mapped hosts of the fetcher or with others."""

@@ -400,7 +400,7 @@ def test_codes_of_languages_are_told_as_they_are_written(tmp_path: Path) -> None
 def test_a_record_that_was_dropped_is_one_of_those_that_were_read(
     tmp_path: Path,
 ) -> None:
-    """An Issue of records is counted out of all records, with those that gave no URL."""
+    """The share of an Issue of records counts dropped records as well."""
     locs = [f"{BASE}{number}" for number in range(30)]
     locs += [f"{BASE}{{{{ page{number} }}}}" for number in range(40)]
     (tmp_path / "sitemap.xml").write_bytes(urlset(*locs))

@@ -166,7 +166,7 @@ def test_progress_of_an_audit() -> None:
 
 @pytest.mark.slow
 def test_progress_of_an_audit_names_the_host_that_is_waited_for() -> None:
-    """It does so for sitemaps, and for pages; a port that is not one of the web's is shown."""
+    """It does so for sitemaps, and for pages."""
     may_answer = threading.Event()
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -180,7 +180,7 @@ def test_progress_of_an_audit_names_the_host_that_is_waited_for() -> None:
         serving(answer) as (url,),
         sitting_at("audit", "--pages", "2", url) as (terminal, process),
     ):
-        waits = f"waiting for {urlsplit(url).netloc}, "
+        waits = f"waiting for {urlsplit(url).hostname}, "
         assert f"{waits}900 URLs" in terminal.watch(until="waiting for")
         may_answer.set()
         assert f"{waits}1,000 URLs" in terminal.watch(until="waiting for .*, 1,000 ")
