@@ -36,7 +36,7 @@ from sitemapreader.fetch.local import FolderFetcher
 if TYPE_CHECKING:
     from sitemapreader._types.hosts import HostPairs
     from sitemapreader._walk.context import Batch, UrlAllowance
-    from sitemapreader._walk.memory import WalkMemory, WalkSettings
+    from sitemapreader._walk.memory import WalkMemory
     from sitemapreader._walk.stream import Channel
 
 _NO_WAIT = 0.01
@@ -57,9 +57,7 @@ Sitemaps: TypeAlias = Iterable[str | Path | SitemapEntry]
 class WalkState(Protocol):
     """A state, which opens a memory for each walk."""
 
-    def open_memory(
-        self, settings: WalkSettings, channel: Channel[Batch]
-    ) -> WalkMemory:
+    def open_memory(self, settings: WalkConfig, channel: Channel[Batch]) -> WalkMemory:
         """Open the memory of a walk; raise StateError if it cannot be used."""
         ...
 

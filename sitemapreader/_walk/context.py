@@ -215,16 +215,16 @@ class Emit(Protocol):
         ...
 
 
-class ResponseCache(Protocol):
-    """Cache of robots.txt, start pages and failed guesses for a day."""
+class ResponseCache:
+    """Cache of robots.txt, start pages and failed guesses for a day; this one keeps none."""
 
     async def find_response(self, url: str) -> StoredResponse | None:
         """Return a response that may be used again; raise it if it was a failure."""
-        ...
+        del url
+        return None
 
     async def keep_response(self, url: str, response: StoredResponse) -> None:
         """Keep a response."""
-        ...
 
 
 class LoopShare:

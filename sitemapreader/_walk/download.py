@@ -341,7 +341,6 @@ async def fetch_body(
     budget, or a bot protection's page instead. An error that cuts the body short is in the result.
     """
     url = document.url
-    responses = context.responses
     context.budget.take_document(url)
     context.breaker.note_guess(url)
     try:
@@ -351,12 +350,12 @@ async def fetch_body(
             body = await _read_small(context, response, document, max_bytes)
     except FetchError as error:
         if error.http_status in ABSENT_STATUSES and error.tries:
-            await responses.keep_response(
+            await context.responses.keep_response(
                 url, StoredResponse(url, status=error.http_status)
             )
         raise
     if body.fault is None and document.tries:
-        await responses.keep_response(url, body)
+        await context.responses.keep_response(url, body)
     return body
 
 

@@ -1,14 +1,14 @@
 """The seam between a walk and the memory of walks.
 
-A walk asks a `WalkMemory` what earlier walks have read, and tells it what was delivered;
-`State.open_memory` makes one. A walk without a state has `NoMemory`: it remembers nothing, and
-takes the same way. Nothing else of a walk knows what a state is.
+A walk asks a `WalkMemory` what earlier walks have read, and tells it what was delivered. The one
+here remembers nothing: a walk without a state takes the same way. `State.open_memory` makes one of
+a state, which overrides it. Nothing else of a walk knows what a state is.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
@@ -27,13 +27,11 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from sitemapreader._types.arguments import Follow
     from sitemapreader._types.models import Format, SitemapEntry
     from sitemapreader._types.outcomes import BodyDigest, Document, Status
     from sitemapreader._types.rows import Rows
     from sitemapreader._walk.context import UrlAllowance, WalkContext
-    from sitemapreader._walk.selection import Selection
-    from sitemapreader.fetch.local import StoredResponse
+    from sitemapreader._walk.sitemap import Sitemap
     from sitemapreader.pages.client import PageClient
 
 # -- what is exchanged
@@ -205,120 +203,51 @@ RemovalKind: TypeAlias = Literal["unlisted", "gone", "returned"]
 Removals: TypeAlias = "list[tuple[bytes, Any]]"
 """Removals: values as above, by keys in the memory."""
 
-# -- the protocols
+# -- the memory; the methods here remember nothing, and `changes` overrides them
+
+# ruff: noqa: ARG002 (so they use no argument)
 
 
-class ChangeStore(Protocol):
+class ChangeStore:
     """Store that holds back all changes of a run until its files are written."""
 
     async def hold_back(self) -> bool:
         """Hold back changes until `publish`; return whether there are any to hold back."""
-        ...
+        return False
 
     async def publish(self, files: Iterable[tuple[Path, Path]], *, holds: bool) -> None:
         """Rename files, then commit the held changes; hold the next ones too if it `holds`."""
-        ...
 
 
-class ListedSitemap(Protocol):
-    """A sitemap, as the frontier of the walk has it."""
-
-    @property
-    def entry(self) -> SitemapEntry:
-        """How it was found."""
-        ...
-
-    @property
-    def key(self) -> str:
-        """Its URL, as `url_key` writes it."""
-        ...
-
-    @property
-    def parent(self) -> ListedSitemap | None:
-        """The index that lists it."""
-        ...
-
-    @property
-    def scope(self) -> tuple[str, ...]:
-        """URL prefixes that its entries may have, besides its own folder's."""
-        ...
-
-    @property
-    def was_read_before(self) -> bool:
-        """True if an earlier walk has read it, and this one does not."""
-        ...
-
-    def leads_up(self, url: str) -> bool:
-        """Return whether redirects to a URL lead back to its parent."""
-        ...
-
-
-class WalkSettings(Protocol):
-    """The arguments of a walk that a memory needs."""
-
-    @property
-    def changes(self) -> bool:
-        """True if only entries that differ are delivered."""
-        ...
-
-    @property
-    def selection(self) -> Selection:
-        """The filters of entries."""
-        ...
-
-    @property
-    def follow(self) -> Follow:
-        """The choice of sitemaps."""
-        ...
-
-    @property
-    def revisit(self) -> int | frozenset[str] | None:
-        """Number of documents to request, or their URLs; `None` for all."""
-        ...
-
-    @property
-    def site(self) -> str:
-        """The URL of the site, or ""."""
-        ...
-
-    @property
-    def sitemaps(self) -> tuple[SitemapEntry, ...]:
-        """The sitemaps that the caller named."""
-        ...
-
-
-class DocumentMemory(Protocol):
+class DocumentMemory:
     """The memory of one document, and the additions of this walk.
 
     Attributes:
         settled: the outcome of a document that is not asked for; else `None`.
         known_version: the version that its response is compared with, if it is requested.
-        last_reading: what that found: the format, the children, where redirects led.
         batch_entries: how many entries are delivered and acknowledged together.
         needs_digest: whether the bytes of a list are hashed.
     """
 
-    settled: tuple[Status, str] | None
-    known_version: KnownVersion
-    batch_entries: int
-    needs_digest: bool
+    settled: tuple[Status, str] | None = None
+    known_version = KnownVersion()
+    batch_entries = sys.maxsize
+    needs_digest = False
 
     @property
     def last_reading(self) -> LastReading:
-        """Its last reading."""
-        ...
+        """Its last reading: the format, the children, where redirects led."""
+        return LastReading()
 
     def receive(self, headers: Mapping[str, str]) -> None:
         """Take the headers of the response whose body is read now."""
-        ...
 
     def add_children(self, entries: Iterable[SitemapEntry]) -> None:
         """Remember children of the document."""
-        ...
 
     async def select(self, rows: Rows) -> Rows:
         """Return the entries that are delivered if they pass the filters; note their change."""
-        ...
+        return rows
 
     async def record(
         self,
@@ -331,7 +260,6 @@ class DocumentMemory(Protocol):
         `passed` has the entries that passed the filters, and `unique` the ones of them whose URL no
         earlier one has. The first `sent` of `unique` were delivered.
         """
-        ...
 
     async def finish(
         self,
@@ -341,134 +269,44 @@ class DocumentMemory(Protocol):
         is_window: bool,
     ) -> None:
         """Remember the outcome once it is acknowledged; `body` if there was a response."""
-        ...
 
 
-class WalkMemory(ChangeStore, ResponseCache, Protocol):
+class WalkMemory(ResponseCache):
     """The memory of one walk."""
+
+    @property
+    def store(self) -> ChangeStore:
+        """The store of its changes."""
+        return ChangeStore()
 
     async def begin(self) -> Resumption:
         """Begin a walk, or resume an interrupted one."""
-        ...
+        return Resumption()
 
-    async def open(self, sitemap: ListedSitemap) -> DocumentMemory:
+    async def open(self, sitemap: Sitemap) -> DocumentMemory:
         """Return the memory of a document."""
-        ...
+        return DocumentMemory()
 
     async def acknowledge(self, batches: int) -> None:
         """Record that the consumer has handled this many batches."""
-        ...
 
     async def stop(self) -> None:
         """Let any later walk resume this one, which a limit of URLs has stopped."""
-        ...
 
     async def finish(self, describe: Callable[[], WalkEnd]) -> Findings | None:
         """End the walk when the consumer has all; return the missing URLs, with `changes`."""
-        ...
-
-    async def find_removals(self, kind: RemovalKind) -> Removals:
-        """Return some of the removals that were not delivered."""
-        ...
-
-    def find_removals_now(self, kind: RemovalKind) -> Removals:
-        """Return some of it, without waiting for other walks."""
-        ...
-
-    def mark_delivered(self, kind: RemovalKind, keys: Collection[bytes]) -> None:
-        """Record that the removals were delivered."""
-        ...
-
-    def check_pages(
-        self,
-        context: WalkContext,
-        pages: PageClient,
-        allowance: UrlAllowance,
-    ) -> AsyncGenerator[None, None]:
-        """Check the pages of missing URLs; yield at first and between them."""
-        ...
-
-    async def close(self) -> None:
-        """End the use of the memory."""
-        ...
-
-
-# -- none
-
-
-class NoDocumentMemory:
-    """The memory of a document of a walk that remembers nothing."""
-
-    settled: tuple[Status, str] | None = None
-    known_version = KnownVersion()
-    last_reading = LastReading()
-    batch_entries = sys.maxsize
-    needs_digest = False
-
-    def receive(self, headers: Mapping[str, str]) -> None:
-        """Take nothing."""
-
-    def add_children(self, entries: Iterable[SitemapEntry]) -> None:
-        """Remember nothing."""
-
-    async def select(self, rows: Rows) -> Rows:
-        """Return all entries."""
-        return rows
-
-    async def record(
-        self,
-        passed: Rows,
-        unique: Rows,
-        sent: int,
-    ) -> None:
-        """Remember nothing."""
-
-    async def finish(
-        self,
-        document: Document,
-        body: BodyDigest | None,
-        *,
-        is_window: bool,
-    ) -> None:
-        """Remember nothing."""
-
-
-class NoMemory:
-    """The memory of a walk that remembers nothing."""
-
-    _document: ClassVar[NoDocumentMemory] = NoDocumentMemory()
-
-    async def begin(self) -> Resumption:
-        """Begin at the beginning."""
-        return Resumption()
-
-    async def open(self, sitemap: ListedSitemap) -> DocumentMemory:
-        """Return an empty memory of a document."""
-        del sitemap
-        return self._document
-
-    async def acknowledge(self, batches: int) -> None:
-        """Record nothing."""
-
-    async def stop(self) -> None:
-        """Record nothing."""
-
-    async def finish(self, describe: Callable[[], WalkEnd]) -> Findings | None:
-        """Return `None`: nothing is known to be missing."""
-        del describe
         return None
 
     async def find_removals(self, kind: RemovalKind) -> Removals:
-        """Return nothing."""
-        return self.find_removals_now(kind)
+        """Return some of the removals that were not delivered."""
+        return []
 
     def find_removals_now(self, kind: RemovalKind) -> Removals:
-        """Return nothing."""
-        del kind
+        """Return some of them, without waiting for other walks."""
         return []
 
     def mark_delivered(self, kind: RemovalKind, keys: Collection[bytes]) -> None:
-        """Record nothing."""
+        """Record that the removals were delivered."""
 
     async def check_pages(
         self,
@@ -476,25 +314,9 @@ class NoMemory:
         pages: PageClient,
         allowance: UrlAllowance,
     ) -> AsyncGenerator[None, None]:
-        """Ask nothing."""
-        del context, pages, allowance
+        """Check the pages of missing URLs; yield at first and between them."""
         for _ in ():
             yield
 
-    async def find_response(self, url: str) -> StoredResponse | None:
-        """Return nothing."""
-        del url
-        return None
-
-    async def keep_response(self, url: str, response: StoredResponse) -> None:
-        """Keep nothing."""
-
-    async def hold_back(self) -> bool:
-        """Hold back nothing."""
-        return False
-
-    async def publish(self, files: Iterable[tuple[Path, Path]], *, holds: bool) -> None:
-        """Publish nothing."""
-
     async def close(self) -> None:
-        """Close nothing."""
+        """End the use of the memory."""

@@ -16,7 +16,7 @@ import attrs
 
 from sitemapreader._event_loop import LoopThread, contain, end_task, get_result
 from sitemapreader._types.rows import BATCH_ROWS, OutputRows, Rows
-from sitemapreader._walk.memory import NoMemory
+from sitemapreader._walk.memory import ChangeStore
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence, Sized
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from sitemapreader._columns import Column
     from sitemapreader._types.models import Event, UrlEntry
     from sitemapreader._walk.context import Batch
-    from sitemapreader._walk.memory import ChangeStore
 
 _BYTES_PER_EVENT = 256
 """Markup of an ordinary event; a larger one counts as several, as it takes more memory."""
@@ -239,7 +238,7 @@ class TaskStream(Generic[B]):
         self._coming: Future[bool] | None = None
         self._task: asyncio.Task[None]
         self._thread: LoopThread | None = None
-        self._store: ChangeStore = NoMemory()
+        self._store = ChangeStore()
         self._fault_is_known = False
 
     async def __aenter__(self) -> Self:

@@ -21,7 +21,7 @@ from sitemapreader._walk.context import (
     WalkContext,
     borrow_fetcher,
 )
-from sitemapreader._walk.memory import NoMemory
+from sitemapreader._walk.memory import WalkMemory
 from sitemapreader._walk.parts import build_parts
 from sitemapreader._walk.report import Report
 from sitemapreader._walk.runner import WalkRunner
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
         RemovalKind,
         Removals,
         UnlistedUrl,
-        WalkMemory,
     )
     from sitemapreader._walk.parts import WalkParts
 
@@ -85,7 +84,7 @@ class Walk(TaskStream[Batch]):
         )
         self._config = config
         self._parts: WalkParts | None = None
-        self._memory: WalkMemory = NoMemory()
+        self._memory = WalkMemory()
         self._lent = AsyncExitStack()
         self._delivered_unlisted = 0
         channel = channel or PromptChannel(BUFFERED_EVENTS)
@@ -352,7 +351,8 @@ class Walk(TaskStream[Batch]):
 
     def _open(self) -> None:
         if (state := self._config.state) is not None:
-            self._memory = self._store = state.open_memory(self._config, self._channel)
+            self._memory = state.open_memory(self._config, self._channel)
+            self.use_store(self._memory.store)
         name = self._config.name or self.name
         self.report.tally.begin(name, counts_changes=self._config.changes)
         self.report.tally.home = host_of(self._config.site or "").removeprefix("www.")

@@ -37,12 +37,9 @@ from sitemapreader.changes.schedule import PlannedDocument, plan_documents
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from sitemapreader._walk.config import WalkConfig
     from sitemapreader._walk.context import Batch
-    from sitemapreader._walk.memory import (
-        RemovalKind,
-        WalkMemory,
-        WalkSettings,
-    )
+    from sitemapreader._walk.memory import RemovalKind, WalkMemory
     from sitemapreader._walk.stream import Channel
 
 __all__ = [
@@ -254,9 +251,7 @@ class State:
             moment = self.clock() if now is None else now
             return plan_documents(db, number, moment, self.verify_after.total_seconds())
 
-    def open_memory(
-        self, settings: WalkSettings, channel: Channel[Batch]
-    ) -> WalkMemory:
+    def open_memory(self, settings: WalkConfig, channel: Channel[Batch]) -> WalkMemory:
         """Open the memory of a walk; raise StateError if the file cannot be used."""
         from sitemapreader.changes.state_memory import StateMemory  # noqa: PLC0415 (for walks)
 

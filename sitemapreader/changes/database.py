@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from sitemapreader._event_loop import run_in_thread
 from sitemapreader._types.errors import StateError
 from sitemapreader._types.urls import url_key
+from sitemapreader._walk.memory import ChangeStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -131,7 +132,7 @@ _OPEN: dict[tuple[asyncio.AbstractEventLoop, Path], StateFile] = {}
 """The files that walks of this process share, by event loop."""
 
 
-class StateFile:
+class StateFile(ChangeStore):
     """An open state file, to be closed by `close`, or shared by several walks.
 
     Attributes:

@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from sitemapreader._walk.context import UrlAllowance, WalkContext
-    from sitemapreader._walk.memory import DocumentMemory, ListedSitemap
+    from sitemapreader._walk.memory import DocumentMemory
+    from sitemapreader._walk.sitemap import Sitemap
     from sitemapreader.pages.client import PageClient
 
 
 class StateMemory(StateWriter):
     """The memory of one walk in the state file, by documents and pages."""
 
-    async def open(self, sitemap: ListedSitemap) -> DocumentMemory:
+    async def open(self, sitemap: Sitemap) -> DocumentMemory:
         """Return the state of a document."""
         return await self.file.query(lambda db: DocumentTracker(db, self, sitemap))
 

@@ -18,23 +18,22 @@ import attrs
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.urls import url_key
-from sitemapreader._walk.memory import Resumption
+from sitemapreader._walk.memory import Resumption, WalkMemory
 from sitemapreader.changes import law, schedule
 from sitemapreader.changes.database import StateFile
 from sitemapreader.changes.rows import REMOVALS, WalkRun, name_of_sitemaps, nanoseconds
 from sitemapreader.fetch.local import StoredResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-    from pathlib import Path
+    from collections.abc import Callable, Collection
 
+    from sitemapreader._walk.config import WalkConfig
     from sitemapreader._walk.context import Batch
     from sitemapreader._walk.memory import (
         Findings,
         RemovalKind,
         Removals,
         WalkEnd,
-        WalkSettings,
     )
     from sitemapreader._walk.stream import Channel
     from sitemapreader.changes.database import Connection
@@ -49,13 +48,13 @@ _CACHED_SECONDS = 24 * 3600
 _CACHED_HEADERS = ("content-type", "link")
 
 
-class StateWriter:
+class StateWriter(WalkMemory):
     """The writer of one walk's state."""
 
     def __init__(
         self,
         rules: Rules,
-        settings: WalkSettings,
+        settings: WalkConfig,
         channel: Channel[Batch],
     ) -> None:
         self.settings = settings
@@ -83,6 +82,11 @@ class StateWriter:
     def now(self) -> float:
         """The seconds since 1970, which do not fall where the clock is set back."""
         return max(self.clock(), self.run.stamp / 1e9)
+
+    @property
+    def store(self) -> StateFile:
+        """The file, which holds back changes of the whole run."""
+        return self.file
 
     async def close(self) -> None:
         """End this walk's use of the file; the last one closes it."""
@@ -319,16 +323,6 @@ class StateWriter:
         self.file.change_now(
             lambda db: [db.executemany(sql, rows) for sql in statements]
         )
-
-    # -- the output of a run
-
-    async def hold_back(self) -> bool:
-        """Hold back changes of the file until `publish`."""
-        return await self.file.hold_back()
-
-    async def publish(self, files: Iterable[tuple[Path, Path]], *, holds: bool) -> None:
-        """Rename files, then commit the held changes; hold the next ones too if it `holds`."""
-        await self.file.publish(files, holds=holds)
 
     # -- acknowledgements
 

@@ -16,6 +16,7 @@ from sitemapreader._types.outcomes import (
     Status,
 )
 from sitemapreader._types.urls import url_key
+from sitemapreader._walk.memory import DocumentMemory
 from sitemapreader.changes.entries import ChangedEntries, UnsentEntries
 from sitemapreader.changes.reading import DocumentReading, make_last_reading
 from sitemapreader.changes.rows import load_document, update_document
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
     from sitemapreader._types.models import SitemapEntry
     from sitemapreader._types.rows import Rows
-    from sitemapreader._walk.memory import LastReading, ListedSitemap
+    from sitemapreader._walk.memory import LastReading
+    from sitemapreader._walk.sitemap import Sitemap
     from sitemapreader.changes.database import Connection
     from sitemapreader.changes.state_writer import StateWriter
 
@@ -35,7 +37,7 @@ ACK_ENTRIES = 500
 """Entries of one acknowledgement: the most that come twice after a `kill -9`."""
 
 
-class DocumentTracker:
+class DocumentTracker(DocumentMemory):
     """The state of one document, and the additions of this walk.
 
     Attributes:
@@ -49,7 +51,7 @@ class DocumentTracker:
         self,
         db: Connection,
         writer: StateWriter,
-        sitemap: ListedSitemap,
+        sitemap: Sitemap,
     ) -> None:
         self._writer = writer
         self._row = row = load_document(db, writer.run, url_key(sitemap.entry.loc))

@@ -13,7 +13,7 @@ from sitemapreader.changes.rows import as_moment, write_lastmod
 from sitemapreader.fetch.validators import make_validators
 
 if TYPE_CHECKING:
-    from sitemapreader._walk.memory import ListedSitemap
+    from sitemapreader._walk.sitemap import Sitemap
     from sitemapreader.changes.rows import DocumentRow
     from sitemapreader.changes.state_writer import StateWriter
 
@@ -30,7 +30,7 @@ class DocumentTrust:
         self,
         row: DocumentRow,
         writer: StateWriter,
-        sitemap: ListedSitemap,
+        sitemap: Sitemap,
     ) -> None:
         self._row = row
         self._writer = writer

@@ -16,7 +16,7 @@ from sitemapreader.changes.schedule import DocumentRequest, is_ready
 from sitemapreader.fetch.local import StoredResponse
 
 if TYPE_CHECKING:
-    from sitemapreader._walk.memory import ListedSitemap
+    from sitemapreader._walk.sitemap import Sitemap
     from sitemapreader.changes.rows import DocumentRow
     from sitemapreader.changes.state_writer import StateWriter
 
@@ -34,7 +34,7 @@ class DocumentTurn:
         self,
         row: DocumentRow,
         writer: StateWriter,
-        sitemap: ListedSitemap,
+        sitemap: Sitemap,
     ) -> None:
         self.asked_at = writer.clock()
         self._row = row
