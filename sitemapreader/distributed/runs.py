@@ -195,9 +195,9 @@ def load_commit(
     if content is None:
         return None
     try:
-        file = pq.ParquetFile(io.BytesIO(content))
-        # Without threads, because a thread of Arrow that frees the content while Python exits
-        # aborts the process.
+        # Without threads, neither of Arrow's pool for reading ahead nor of that for decoding: one
+        # that frees the content while Python exits aborts the process.
+        file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
         table = file.read(use_threads=False)
         rows = table.select(STATUS_SCHEMA.names).cast(STATUS_SCHEMA)
         fields = json.loads(file.schema_arrow.metadata[_COMMIT_KEY])

@@ -176,6 +176,38 @@ def test_a_reader_that_leaves_ends_the_status_in_silence(tmp_path: Path) -> None
     assert (done.returncode, done.stderr) == (CLOSED_PIPE, b"")
 
 
+THREADS_OF_STATUS = """
+import sys
+import time
+from pathlib import Path
+import pyarrow.compute
+from sitemapreader import distributed
+
+def name_threads():
+    names = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
+    return sorted(name for name in names if not name.startswith("jemalloc"))
+
+before = name_threads()
+[*rows] = distributed.iterate_statuses(sys.argv[1])
+totals = distributed.status(sys.argv[1])
+assert len(rows) == totals.listed == 20, totals
+ends = time.monotonic() + 20
+while name_threads() != before:  # a thread of Python's that has ended may still be shown
+    assert time.monotonic() < ends, name_threads()
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the threads are read from /proc")
+def test_a_status_leaves_no_thread_behind(tmp_path: Path) -> None:
+    """A thread of Arrow that frees a file while Python exits would abort the process."""
+    hosts = [f"http://127.0.{number}.1/" for number in range(20)]
+    begun = begin_run(str(tmp_path), hosts, partitions=1)
+    run_partition(str(tmp_path), begun.folder, 0)
+    command = [sys.executable, "-c", THREADS_OF_STATUS, str(tmp_path)]
+    subprocess.run(command, check=True)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
