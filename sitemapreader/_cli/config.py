@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader._api import open_changes
-from sitemapreader._cli.parser import UsageError
+from sitemapreader._cli.parser import UsageError, usage_errors
 from sitemapreader._types.arguments import Changes, Follow, Sample, Search
 from sitemapreader._types.habits import suggest
 from sitemapreader._types.options import FetchOptions, Limits
@@ -58,7 +58,7 @@ def make_keywords(arguments: argparse.Namespace) -> dict[str, Any]:
         name: value for name, value in vars(arguments).items() if value is not None
     }
     _check_arguments(arguments, given)
-    try:
+    with usage_errors(ValueError):
         keywords: dict[str, Any] = {
             **_pick(given, _SELECTION),
             "search": Search(**_pick(given, attrs.fields_dict(Search))),
@@ -73,8 +73,6 @@ def make_keywords(arguments: argparse.Namespace) -> dict[str, Any]:
             keywords["state"] = _make_state(given)
             checked["state"], checked["changes"] = open_changes(keywords["state"])
         make_config(_CHECKED_SITE, **checked, max_urls=given.get("limit"))
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     return keywords
 
 
@@ -208,12 +206,10 @@ def _load_identity(given: dict[str, Any]) -> Identity | None:
         )
     from sitemapreader._identity import Identity  # noqa: PLC0415 (few runs sign)
 
-    try:
+    with usage_errors(ModuleNotFoundError):
         return Identity(
             given["sign_key"], given["sign_as"], form=given.get("sign_form", "string")
         )
-    except ModuleNotFoundError as error:
-        raise UsageError(str(error)) from None
 
 
 _LOGIN_VARIABLE = "SITEMAPREADER_PASSWORD"
@@ -273,7 +269,7 @@ def open_entries(
         raise UsageError("--format atom requires urls with --changes and --state FILE")
     if form == "parquet":  # pyarrow's own allocator keeps 20 MB more
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    try:
+    with usage_errors(ValueError, ModuleNotFoundError):
         return open_output(
             get_output_path(arguments),
             form,
@@ -283,8 +279,6 @@ def open_entries(
             columns=None if counts is None else counts.columns,
             has_sites=is_for_many(arguments),
         )
-    except (ValueError, ModuleNotFoundError) as error:
-        raise UsageError(str(error)) from None
 
 
 def is_for_many(arguments: argparse.Namespace) -> bool:

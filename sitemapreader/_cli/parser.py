@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -55,6 +56,15 @@ _NEGATIVE = re.compile(r"-(?!0$)\d.*")
 
 class UsageError(ValueError):
     """Wrong arguments; the message says how to correct them."""
+
+
+@contextmanager
+def usage_errors(*kinds: type[Exception], begin: str = "") -> Iterator[None]:
+    """Raise UsageError for errors of these kinds, with a beginning before their messages."""
+    try:
+        yield
+    except kinds as error:
+        raise UsageError(f"{begin}{error}") from None
 
 
 _APPEND = (argparse._AppendAction, argparse._AppendConstAction)  # noqa: SLF001 (no public name)

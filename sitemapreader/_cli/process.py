@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 AnyOutput = TypeVar("AnyOutput", bound=Output)
+Written = TypeVar("Written")
 SIGNALS = [
     getattr(signal, name)
     for name in ("SIGINT", "SIGTERM", "SIGHUP")
@@ -100,7 +101,7 @@ def print_text(text: str) -> int:
 
     async def work() -> int:
         async with opened(LineWriter(None)) as lines:
-            await write_to(lines, partial(lines.write_text, text))
+            await write_to(lines, lines.write_text, text)
         return ALL_READ
 
     return run_process(work, "standard output", Console())
@@ -159,15 +160,17 @@ async def opened(output: AnyOutput) -> AsyncIterator[AnyOutput]:
     await run_in_daemon(partial(output.__exit__, None, None, None))
 
 
-async def write_to(output: Output, write: Callable[[], object]) -> None:
-    """Write to an output: in a thread, where that may wait for a reader without limit."""
+async def write_to(
+    output: Output, write: Callable[[Written], object], data: Written
+) -> None:
+    """Write data to an output: in a thread, where that may wait for a reader without limit."""
     # So the walks go on until their channels are full, and a signal ends the program at once. A
     # terminal shows progress and messages as well: what is written there is written in turn. So is
     # what is redirected into a file: a thread for each batch takes a third of the program's time.
     if output.is_replaced or (output.descriptor >= 0 and not is_pipe(output)):
-        write()
+        write(data)
     else:
-        await run_in_daemon(write)
+        await run_in_daemon(partial(write, data))
 
 
 # -- pipes

@@ -7,7 +7,6 @@ the others.
 from __future__ import annotations
 
 import re
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -245,7 +244,7 @@ class SourceRun:
     async def write_lines(self, lines: LineWriter, texts: Iterable[str]) -> None:
         """Write lines of results, in the place of the progress."""
         self.console.clear_for_results()
-        await write_to(lines, partial(lines.write_lines, texts))
+        await write_to(lines, lines.write_lines, texts)
 
     def keep_file(self, output: Output, code: int) -> None:
         """Leave a file as it was if, by the exit code, nothing was found for it."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader._cli.options import FLAGS, Option, list_options
-from sitemapreader._cli.parser import UsageError
+from sitemapreader._cli.parser import usage_errors
 from sitemapreader._types.habits import suggest
 from sitemapreader._types.options import PROXIES_OF_ENVIRONMENT, FetchOptions
 
@@ -66,18 +66,14 @@ def read_settings(command: str, folder: Path) -> Settings:
     """
     settings = Settings()
     for file, keys in SETTINGS_FILES:
-        try:
+        with usage_errors(ArgumentTypeError, OSError, ValueError, begin=f"{file}: "):
             if table := _read_table(folder / file, keys):
                 settings = _SettingsReader(command, folder).read(table, file)
                 break
-        except (ArgumentTypeError, OSError, ValueError) as error:
-            raise UsageError(f"{file}: {error}") from None
     agent = os.environ.get(USER_AGENT_VARIABLE)
     if agent and "--user-agent" in FLAGS[command]:
-        try:
+        with usage_errors(ValueError, begin=f"{USER_AGENT_VARIABLE}: "):
             FetchOptions(user_agent=agent)
-        except ValueError as error:
-            raise UsageError(f"{USER_AGENT_VARIABLE}: {error}") from None
         settings.values["user_agent"] = agent
     return settings
 

@@ -29,6 +29,7 @@ from sitemapreader._cli.parser import (
     NOTHING_FETCHED,
     UsageError,
     name_options,
+    usage_errors,
 )
 from sitemapreader._cli.process import (
     LineWriter,
@@ -99,12 +100,10 @@ def _check_tables(
 
     Raises UsageError if they make no sense.
     """
-    try:
+    with usage_errors(ArgumentTypeError, ArithmeticError, TypeError, ValueError):
         check_names("severity", tables["severity"].values(), _SEVERITIES)
         check_names("figure", tables["figures"], attrs.fields_dict(AuditOptions))
         AuditOptions(**tables["figures"]).make_parameters(datetime.now(UTC))
-    except (ArgumentTypeError, ArithmeticError, TypeError, ValueError) as error:
-        raise UsageError(str(error)) from None
     severities = {code: _SEVERITIES[word] for code, word in tables["severity"].items()}
     return severities, tables["figures"]
 
@@ -116,7 +115,7 @@ def run_audit(arguments: argparse.Namespace) -> int:
     """Audit the source, write the outputs, and return the exit code."""
     if arguments.list_rules:
         return print_text(format_rules(list_rules().values()))
-    try:
+    with usage_errors(AuditInputError):
         if arguments.explain:
             rules = list_rules()
             codes = sorted(match_codes(rules, arguments.explain, "explain"))
@@ -130,8 +129,6 @@ def run_audit(arguments: argparse.Namespace) -> int:
         from sitemapreader.audit import audit  # noqa: PLC0415 (`--explain` needs no DuckDB)
 
         work = _AuditCommand(arguments, audit)
-    except AuditInputError as error:
-        raise UsageError(str(error)) from None
     return run_process(work.run, work.lines.name, work.console)
 
 
@@ -149,10 +146,8 @@ def _find_format(path: str) -> str:
         with name_extra("xlsx needs", "xlsx"):
             import_module("xlsxwriter")
         return "xlsx"
-    try:
+    with usage_errors(AuditInputError, begin="-o: "):
         return find_audit_format(path)
-    except AuditInputError as error:
-        raise UsageError(f"-o: {error}") from None
 
 
 def _list_default_outputs(arguments: argparse.Namespace) -> list[str]:
@@ -200,10 +195,8 @@ class _AuditCommand:
         )
         self.lines = LineWriter(None)
         settings = arguments.settings
-        try:
+        with usage_errors(UsageError, begin=f"{settings.file}: "):
             severities, chosen_figures = _check_tables(settings.tables)
-        except UsageError as error:
-            raise UsageError(f"{settings.file}: {error}") from None
         word = arguments.fail_on or "error"
         if arguments.write_baseline:
             written = Path(arguments.write_baseline).resolve()
@@ -281,7 +274,7 @@ class _AuditCommand:
             if self._is_printed:
                 text = result.format(arguments.format or "text", **form)
                 async with opened(self.lines):
-                    await write_to(self.lines, partial(self.lines.write_text, text))
+                    await write_to(self.lines, self.lines.write_text, text)
             if not self._is_printed or arguments.format not in (None, "text"):
                 # nothing else tells a person why the exit code is 5
                 *_, end = result.format("text", **form).rpartition("\n\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitemapreader._cli.console import Console
-from sitemapreader._cli.parser import UsageError
+from sitemapreader._cli.parser import UsageError, usage_errors
 from sitemapreader._cli.process import print_text
 from sitemapreader._identity import (
     DIRECTORY_TYPE,
@@ -35,10 +35,8 @@ def run_identity(arguments: argparse.Namespace) -> int:
         )
     if _make_key(path):
         console.print_line(f"made the key {path}: keep it secret, and keep a copy")
-    try:
+    with usage_errors(ValueError):
         identity = Identity(str(path), arguments.sign_as or _EXAMPLE)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     console.print_line(f"keyid: {identity.keyid}")
     if arguments.sign_as:
         place = identity.directory_url

@@ -23,6 +23,7 @@ from sitemapreader._cli.parser import (
     USAGE,
     UsageError,
     name_options,
+    usage_errors,
 )
 from sitemapreader._cli.process import SIGNALS, LineWriter
 from sitemapreader._event_loop import repeat_in_thread
@@ -118,14 +119,12 @@ def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
         given: dict[str, Any] = {}
     else:
         given = {"hosts_at_once": arguments.parallel}
-    try:
+    with usage_errors(ValueError):
         if arguments.confirm_after is not None:
             given["confirm_seconds"] = arguments.confirm_after.total_seconds()
         given |= {"revisit": arguments.revisit_all, "gone": arguments.gone_pages}
         fetch = make_keywords(arguments)["options"]
         options = distributed.ScaleOptions(fetch=fetch, **given)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     if hosts == STANDARD_INPUT:
         if sys.stdin is None:
             raise UsageError("standard input is closed: name a file with the list")

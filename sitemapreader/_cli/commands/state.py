@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from functools import partial
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
 
@@ -65,7 +64,7 @@ def run_state(arguments: argparse.Namespace) -> int:
             text = map(_format_row if is_json else _format_state, list_state(state))
         async with opened(lines):
             while part := "".join(islice(text, _PRINTED_AT_ONCE)):
-                await write_to(lines, partial(lines.write_text, part))
+                await write_to(lines, lines.write_text, part)
         if is_list:
             return print_waiting(state, console)
         return ALL_READ

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitemapreader._bytes.lines import iterate_lines
-from sitemapreader._cli.parser import NO_URL, NOTHING_FETCHED, UsageError
+from sitemapreader._cli.parser import NO_URL, NOTHING_FETCHED, UsageError, usage_errors
 from sitemapreader._cli.process import LineWriter, opened, run_process
 from sitemapreader._cli.run import SourceRun, find_rooted
 from sitemapreader._types.counts import count_units, inflect
@@ -50,19 +50,18 @@ def run_submit(arguments: argparse.Namespace) -> int:
     async def work() -> int:
         async with opened(lines):
             try:
-                done = await submit_changes(
-                    task.url,
-                    state=arguments.state_file,
-                    key=key,
-                    endpoint=arguments.endpoint or ENDPOINT,
-                    submit_all=arguments.submit_all,
-                    dry_run=show if arguments.dry_run else None,
-                    **run.keywords,
-                )
+                with usage_errors(ValueError, begin="--key-file: "):
+                    done = await submit_changes(
+                        task.url,
+                        state=arguments.state_file,
+                        key=key,
+                        endpoint=arguments.endpoint or ENDPOINT,
+                        submit_all=arguments.submit_all,
+                        dry_run=show if arguments.dry_run else None,
+                        **run.keywords,
+                    )
             except IndexNowError as error:
                 done = error.submission
-            except ValueError as error:
-                raise UsageError(f"--key-file: {error}") from None
         run.summary.printed = done.report.entries
         code = run.finish_alone(done.report)
         for line in _describe_submission(

@@ -6,11 +6,17 @@ import json
 import os
 from collections import Counter
 from contextlib import nullcontext
-from functools import partial
 from typing import TYPE_CHECKING
 
 from sitemapreader._cli.config import is_for_many, open_entries
-from sitemapreader._cli.parser import ALL_READ, DIFFERENT, NO_URL, PARTIAL, UsageError
+from sitemapreader._cli.parser import (
+    ALL_READ,
+    DIFFERENT,
+    NO_URL,
+    PARTIAL,
+    UsageError,
+    usage_errors,
+)
 from sitemapreader._cli.process import (
     ignore_signals,
     is_pipe,
@@ -69,10 +75,8 @@ def _open_report(
     option: str, path: str | None, columns: tuple[Column, ...]
 ) -> Output | None:
     """Return the output of an option, if it was given; raise UsageError for its name."""
-    try:
+    with usage_errors(ValueError, ModuleNotFoundError, begin=f"{option}: "):
         return open_report(path, columns=columns)
-    except (ValueError, ModuleNotFoundError) as error:
-        raise UsageError(f"{option}: {error}") from None
 
 
 class _LimitReachedError(Exception):
@@ -164,7 +168,7 @@ class _UrlPrinter:
                 await self._write_report(each)
         if self._counts:  # also of those before the limit
             counted = self._counts.list_rows()
-            await write_to(self._output, partial(self._output.write_records, counted))
+            await write_to(self._output, self._output.write_records, counted)
         if is_held:
             await self._commit(site_run, pipe)
         return is_held
@@ -205,7 +209,7 @@ class _UrlPrinter:
             output_rows = (
                 SiteRows([(site, rows)]) if self._summary.is_for_many else rows
             )
-            await write_to(self._output, partial(self._output.write, output_rows))
+            await write_to(self._output, self._output.write, output_rows)
         self._summary.printed += len(rows)
         if self._run.arguments.changes:
             changes = get_column(rows, "change")
@@ -249,7 +253,7 @@ def run_newest(arguments: argparse.Namespace) -> int:
         )
         run.summary.printed = len(found.entries)
         async with opened(output):
-            await write_to(output, partial(output.write, list(found.entries)))
+            await write_to(output, output.write, list(found.entries))
             code = run.finish_alone(found.report)
             if code == ALL_READ and not found.proven:
                 code = PARTIAL if found.entries else NO_URL

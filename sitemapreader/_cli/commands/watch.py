@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitemapreader._cli.config import get_output_path
-from sitemapreader._cli.parser import ALL_READ, NOTHING_FETCHED, PARTIAL, UsageError
+from sitemapreader._cli.parser import (
+    ALL_READ,
+    NOTHING_FETCHED,
+    PARTIAL,
+    UsageError,
+    usage_errors,
+)
 from sitemapreader._cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader._cli.run import NO_SOURCE, SourceRun, find_rooted
 from sitemapreader._many import INITIAL, watch
@@ -54,7 +59,7 @@ def run_watch(arguments: argparse.Namespace) -> int:
     kinds = [*arguments.kinds, *[INITIAL] * bool(arguments.initial)]
 
     async def work() -> int:
-        try:
+        with usage_errors(ValueError):
             changes = watch(
                 await _list_sites(run),
                 state=arguments.state_file,
@@ -64,8 +69,6 @@ def run_watch(arguments: argparse.Namespace) -> int:
                 on_site=note,
                 **run.keywords,
             )
-        except ValueError as error:
-            raise UsageError(str(error)) from None
         async with changes:
             async for site, entries in changes.batches():
                 await _print(site, entries, path, arguments.format)
@@ -100,7 +103,7 @@ async def _print(
             feed.write(entries)
     elif form == "jsonl":
         with open_output(None, "jsonl", has_sites=True) as rows:
-            await write_to(rows, partial(rows.write, SiteRows([(site, entries)])))
+            await write_to(rows, rows.write, SiteRows([(site, entries)]))
     else:
         now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
         urls = escape_urls([entry.loc for entry in entries])
@@ -109,4 +112,4 @@ async def _print(
             for each, url in zip(entries, urls, strict=True)
         ]
         async with opened(LineWriter(None)) as lines:
-            await write_to(lines, partial(lines.write_lines, said))
+            await write_to(lines, lines.write_lines, said)

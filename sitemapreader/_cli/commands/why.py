@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from operator import itemgetter
 from sys import maxsize
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from sitemapreader._cli.parser import (
     PARTIAL,
     UsageError,
     name_options,
+    usage_errors,
 )
 from sitemapreader._cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader._cli.run import NO_SOURCE, read_lines
@@ -109,7 +109,7 @@ async def _write_explanations(
     """Write the explanations in a format."""
     if not isinstance(output, LineWriter):
         rows = list(map(_make_row, explanations))
-        await write_to(output, partial(output.write_records, rows))
+        await write_to(output, output.write_records, rows)
         return
     told: set[str] = set()
     for explanation in explanations:
@@ -117,7 +117,7 @@ async def _write_explanations(
             text = _format_text(explanation, told)
         else:
             text = _format_json(explanation)
-        await write_to(output, partial(output.write_text, text))
+        await write_to(output, output.write_text, text)
 
 
 def _make_keywords(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -150,11 +150,9 @@ async def _read_lists(paths: list[str]) -> list[str]:
     """Read the URLs of lists; raise UsageError for one that cannot be read."""
     urls = []
     for path in paths:
-        try:
+        with usage_errors(UnreadableError):
             async with open_pieces(path) as pieces:
                 urls += [line async for line in read_lines(pieces)]
-        except UnreadableError as error:
-            raise UsageError(str(error)) from None
     return urls
 
 
