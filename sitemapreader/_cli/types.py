@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
+from sitemapreader._types.dates import SPANS, end_of_span, parse_since
 from sitemapreader._types.habits import suggest
 from sitemapreader._types.issues import IssueCode, Severity
 from sitemapreader._types.options import PROXIES_OF_ENVIRONMENT, FetchOptions
@@ -22,20 +23,12 @@ Number = TypeVar("Number", int, float)
 MAX_DEPTH = 100
 """Depth of indexes: the JSON encoder cannot write much deeper trees; the protocol allows 1."""
 MAX_PORT = 65_535
-_UNITS_BY_LETTER = {
-    "s": "seconds",
-    "m": "minutes",
-    "h": "hours",
-    "d": "days",
-    "w": "weeks",
-}
+_UNITS_BY_LETTER = {"s": "seconds"} | SPANS
 
 
 def parse_since_option(text: str) -> datetime:
     """Parse a date, or a span before now such as `7d` or `-7d`."""
-    from sitemapreader._types import dates  # noqa: PLC0415 (not imported for --help)
-
-    if moment := dates.parse_since(text):
+    if moment := parse_since(text):
         return moment
     raise ArgumentTypeError(
         f"{text!r}: write a date (2026-01-31) or a time before now (30m, 12h, 7d, 2w)"
@@ -44,8 +37,6 @@ def parse_since_option(text: str) -> datetime:
 
 def parse_until_option(text: str) -> datetime:
     """Parse the same, to the last moment of a day, month or year."""
-    from sitemapreader._types.dates import end_of_span  # noqa: PLC0415 (not imported for --help)
-
     moment = parse_since_option(text)
     if text[-1:] in _UNITS_BY_LETTER:
         return moment
