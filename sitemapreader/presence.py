@@ -868,7 +868,7 @@ def _may_list(document: Document) -> bool:
         return False
     if document.role is not Role.SITEMAP:
         return document.role is Role.ROBOTS and document.is_lost
-    if document.reason == ALREADY_READ or (document.via and document.via.is_guess):
+    if document.reason == ALREADY_READ or document.is_guess:
         return document.status is Status.PARTIAL
     return document.status in (Status.FAILED, Status.PARTIAL, Status.SKIPPED)
 
@@ -879,7 +879,7 @@ def _is_missing(document: Document) -> bool:
         document.role is Role.SITEMAP
         and document.status is Status.FAILED
         and document.http_status in ABSENT_STATUSES
-        and not (document.via and document.via.is_guess)
+        and not document.is_guess
     )
 
 
@@ -914,8 +914,8 @@ def _describe_unread(document: Document) -> Cause:
 
 def _is_empty(document: Document) -> bool:
     is_read = document.status is Status.COMPLETE and document.role is Role.SITEMAP
-    is_guess = document.via is not None and document.via.is_guess
-    return is_read and not is_guess and not document.listed and not document.children
+    is_filled = document.listed > 0 or document.children > 0
+    return is_read and not document.is_guess and not is_filled
 
 
 def _is_decided(question: _Question) -> bool:

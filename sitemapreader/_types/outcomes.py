@@ -70,6 +70,11 @@ REFUSALS = frozenset(
 )
 """Reasons to skip a document that its host, `hosts` or robots.txt forbids, also by a redirect."""
 
+WALK_LIMITS = frozenset(
+    {IssueCode.BUDGET_BYTES, IssueCode.BUDGET_DOCUMENTS, IssueCode.BUDGET_SECONDS}
+)
+"""Limits at which a walk requests nothing more; at the one of URLs, the next walk goes on."""
+
 ABSENT_STATUSES = frozenset({404, 410})
 """Statuses by which a server says that there is nothing at a URL."""
 _NO_ANSWER = frozenset(
@@ -258,7 +263,12 @@ class Document:
     def is_left_out(self) -> bool:
         """True if it is a sitemap that was listed and skipped."""
         is_skipped = self.status is Status.SKIPPED and self.role is Role.SITEMAP
-        return is_skipped and not (self.via and self.via.is_guess)
+        return is_skipped and not self.is_guess
+
+    @property
+    def is_guess(self) -> bool:
+        """True if nobody has named it as a sitemap."""
+        return self.via is not None and self.via.is_guess
 
     @property
     def is_answered(self) -> bool:
@@ -282,7 +292,7 @@ class Document:
         if self._ended:
             return False
         self.status = status
-        self.reason = reason
+        self.reason = str(reason)  # of a code, too
         self._ended = True
         self.seconds = time.monotonic() - self._begin
         return True
@@ -349,8 +359,8 @@ def judge_counts(counts: Counter[IssueCode], records: int) -> tuple[Status, str]
     if not errors:
         return Status.COMPLETE, ""
     if records:
-        return Status.PARTIAL, str(errors[0])
-    return Status.FAILED, str(errors[0])
+        return Status.PARTIAL, errors[0]
+    return Status.FAILED, errors[0]
 
 
 RECORD_ERRORS = frozenset(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import attrs
 
@@ -22,7 +22,6 @@ from sitemapreader.fetch.hosts import HostBreaker
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterator
     from contextlib import AbstractAsyncContextManager
-    from types import TracebackType
 
     from sitemapreader._types.options import FetchOptions, Limits
     from sitemapreader._types.outcomes import Document
@@ -139,12 +138,6 @@ class Budget:
         self._feedparser_runs -= 1
         return self._feedparser_runs >= 0
 
-    def enter(
-        self, context: AbstractAsyncContextManager[T], url: str
-    ) -> BoundedEntering[T]:
-        """Return a context whose entering, a network operation, is bounded as in `within`."""
-        return BoundedEntering(self, context, url)
-
     async def within(self, awaitable: Awaitable[T], url: str) -> T:
         """Await a network operation, but not past the end of the walk's time."""
         is_over = self._time() >= self._deadline
@@ -176,26 +169,6 @@ class Budget:
     def _check_clock(self) -> None:
         if self.exhausted is None and self._time() >= self._deadline:
             self.exhausted = IssueCode.BUDGET_SECONDS
-
-
-@attrs.frozen(eq=False)
-class BoundedEntering(Generic[T]):
-    """A context that is entered within the time of a walk."""
-
-    _budget: Budget
-    _context: AbstractAsyncContextManager[T]
-    _url: str
-
-    async def __aenter__(self) -> T:
-        return await self._budget.within(self._context.__aenter__(), self._url)
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
-        return await self._context.__aexit__(kind, error, traceback)
 
 
 # -- what the parts of a walk share

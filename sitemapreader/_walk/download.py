@@ -6,6 +6,7 @@ Every wait for the network is bounded by the budget.
 from __future__ import annotations
 
 from contextlib import (
+    AsyncExitStack,
     aclosing,
     asynccontextmanager,
     nullcontext,
@@ -85,7 +86,10 @@ async def open_document(
     context.opened[url] += 1
     try:
         opener = await _find_opener(context, url, request_options)
-        async with context.budget.enter(opener, url) as response:
+        async with AsyncExitStack() as stack:
+            response = await context.budget.within(
+                stack.enter_async_context(opener), url
+            )
             if getattr(response, "wait_seconds", 0):
                 context.loop_share.restart()
             if not _is_encodable(response.url):

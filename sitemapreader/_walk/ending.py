@@ -11,6 +11,7 @@ from sitemapreader._types.outcomes import (
     ABSENT_STATUSES,
     LEFT_EARLY,
     NOT_MODIFIED,
+    WALK_LIMITS,
     Role,
     Status,
     make_document,
@@ -38,10 +39,6 @@ _HIDES_SITEMAPS = frozenset(
 )
 """Issues after which a site may have sitemaps that were not found."""
 _UNLIKELY_PATHS = tuple(f"/{path}" for path in WELL_KNOWN_PATHS[FEW_PATHS:])
-_BUDGETS = frozenset(
-    {IssueCode.BUDGET_BYTES, IssueCode.BUDGET_DOCUMENTS, IssueCode.BUDGET_SECONDS}
-)
-"""Reasons for which a search ends early. Known sitemaps may be left for the next walk."""
 
 
 class WalkEnding:
@@ -107,7 +104,7 @@ class WalkEnding:
         """Return whether the budget ended before all guesses were tried."""
         skipped = self._frontier.skipped.named.values()
         return any(
-            entry.via.is_guess and reason in _BUDGETS for entry, reason in skipped
+            entry.via.is_guess and reason in WALK_LIMITS for entry, reason in skipped
         )
 
     async def _report_unread(self) -> None:
@@ -211,6 +208,6 @@ def _hides_sitemaps(document: Document) -> bool:
     if document.role is Role.SITEMAP or document.via is None:
         return False
     if document.status is Status.SKIPPED:
-        return document.reason in _BUDGETS
+        return document.reason in WALK_LIMITS
     is_lost = document.status in (Status.FAILED, Status.PARTIAL)
     return is_lost and document.http_status not in ABSENT_STATUSES

@@ -85,7 +85,7 @@ class BodyReading:
             if events or number > _SMALL_STEPS:
                 await context.loop_share.yield_if_due()
         if not await self.delivery.deliver_suspects():
-            verdict.decided = Status.PARTIAL, str(IssueCode.BUDGET_URLS)
+            verdict.decided = Status.PARTIAL, IssueCode.BUDGET_URLS
         if document.format is None:
             verdict.fault = verdict.fault or find_blocking_page(self.response)
         fault = verdict.fault
@@ -116,7 +116,7 @@ class BodyReading:
                 verdict.decided = Status.SKIPPED, NOT_READ
                 return False
         if not await self.delivery.deliver(events, self.reader):
-            verdict.decided = Status.PARTIAL, str(IssueCode.BUDGET_URLS)
+            verdict.decided = Status.PARTIAL, IssueCode.BUDGET_URLS
             await self.delivery.children.report(IssueCode.BUDGET_URLS)
         return verdict.decided is None
 

@@ -301,7 +301,7 @@ class Report:
         if self._on_document is not None:
             self._unannounced.append(document)
         if document.is_left_out:
-            self.left_out[reason] += 1
+            self.left_out[document.reason] += 1
         self._lost |= document.is_lost
         # An index may list millions of sitemaps that are not fetched: those are kept up to a limit.
         if status in _NOT_FETCHED and not (document.final_url and document.http_status):
@@ -393,9 +393,7 @@ def build_tree(documents: Iterable[Document]) -> Tree:
 def _is_missed(document: Document) -> bool:
     """Return whether a probe found nothing, or a page instead of a sitemap."""
     is_skipped = document.status is Status.SKIPPED and document.format is None
-    return is_skipped and (
-        bool(document.via and document.via.is_guess) or bool(document.final_url)
-    )
+    return is_skipped and (document.is_guess or bool(document.final_url))
 
 
 def _draw(

@@ -9,6 +9,7 @@ from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import Issue, IssueCode, make_issue
 from sitemapreader._types.options import ROBOTS_MAX_BYTES
 from sitemapreader._types.outcomes import (
+    WALK_LIMITS,
     Document,
     Role,
     Status,
@@ -33,9 +34,6 @@ _LEADS_NOWHERE = frozenset(
 """Redirects without an end, which mean that there is no file (RFC 9309, section 2.3.1.2)."""
 _NOT_OF_THE_HOST = (None, 407)
 """The status of a failure without a response of the host; 407 comes from a proxy."""
-_BUDGET_REASONS = frozenset(
-    {IssueCode.BUDGET_DOCUMENTS, IssueCode.BUDGET_BYTES, IssueCode.BUDGET_SECONDS}
-)
 
 
 class WalkRobots(RobotsCache):
@@ -99,13 +97,13 @@ class WalkRobots(RobotsCache):
                 )
             else:
                 await self._note_unreachable(body.fault, document)
-                report.end_document(document, Status.PARTIAL, str(body.fault.code))
+                report.end_document(document, Status.PARTIAL, body.fault.code)
             return robots, max(len(body.body), LEAST_ROBOTS_BYTES)
 
     async def _handle_failure(self, error: FetchError, document: Document) -> Robots:
         """Return the rules after a failed request: none, or everything disallowed."""
-        if error.code in _BUDGET_REASONS:
-            self._context.report.end_document(document, Status.SKIPPED, str(error.code))
+        if error.code in WALK_LIMITS:
+            self._context.report.end_document(document, Status.SKIPPED, error.code)
             raise error
         document.add_error(error)
         absent = error.code in _LEADS_NOWHERE or error.is_absent
@@ -127,7 +125,7 @@ class WalkRobots(RobotsCache):
         elif not absent:
             await self._note_unreachable(error, document)
         status = Status.SKIPPED if absent else Status.FAILED
-        self._context.report.end_document(document, status, str(error.code))
+        self._context.report.end_document(document, status, error.code)
         return Robots(document.url, complete=absent)
 
     async def _note_unreachable(self, error: FetchError, document: Document) -> None:

@@ -254,7 +254,7 @@ class SiteSearch:
             if not any(document.is_lost for document in report.documents):
                 # The start page was not requested: that would be one more refusal.
                 page = Document(site, role=Role.PAGE, via=Via.GIVEN)
-                report.end_document(page, Status.FAILED, str(IssueCode.LOGIN_REQUIRED))
+                report.end_document(page, Status.FAILED, IssueCode.LOGIN_REQUIRED)
             await self.context.report_issue(
                 make_issue(IssueCode.LOGIN_REQUIRED, site), page
             )
@@ -350,7 +350,7 @@ class SiteSearch:
             await self.context.report_issue(issue_from_error(error, document), document)
         is_failed = is_missed and error.code not in _FORBIDDING
         status = Status.FAILED if is_failed else Status.SKIPPED
-        self.context.report.end_document(document, status, str(error.code))
+        self.context.report.end_document(document, status, error.code)
         return judge_failures([document])
 
     async def _try_page(self, *, found: bool) -> ProbeResult:

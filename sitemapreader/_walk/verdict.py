@@ -55,11 +55,10 @@ class DocumentVerdict:
 
     def is_wrong_guess(self) -> bool:
         """Return whether nothing is at a guessed path, which is no Issue."""
-        via = self.document.via
-        is_guess = via is not None and via.is_guess
-        if not is_guess or self.document.format is not None or self.decided:
+        document = self.document
+        if not document.is_guess or document.format is not None or self.decided:
             return False
-        if via is Via.SITE:
+        if document.via is Via.SITE:
             return self._is_page(self.fault)
         if self.fault is not None:
             return self.fault.is_absent
@@ -84,25 +83,25 @@ class DocumentVerdict:
             document.add_error(fault)
         if self.is_wrong_guess():
             if fault is not None:
-                return Status.SKIPPED, str(fault.code)
+                return Status.SKIPPED, fault.code
             codes = self._held_codes()
             gravest = max(
                 codes, key=lambda code: code.severity, default=IssueCode.EMPTY
             )
-            return Status.SKIPPED, str(gravest)
+            return Status.SKIPPED, gravest
         if fault is not None:
             await context.report_issue(issue_from_error(fault, document), document)
             if fault.code in REFUSALS:
-                return Status.SKIPPED, str(fault.code)
+                return Status.SKIPPED, fault.code
         if self.decided:
             return self.decided
         status, reason = judge_counts(
             document.counts, document.listed + document.children
         )
         if fault is not None:
-            return status, str(fault.code)
+            return status, fault.code
         if document.format is None and status is Status.COMPLETE:
-            return Status.FAILED, str(IssueCode.EMPTY)
+            return Status.FAILED, IssueCode.EMPTY
         return status, reason
 
     def _is_page(self, fault: FetchError | None) -> bool:
