@@ -94,38 +94,41 @@ def read_extensions(
     """Return the values of elements beside the protocol's own, by attribute."""
     found: defaultdict[str, list[Any]] = defaultdict(list)
     for name, element in elements:
-        for slot, value in _read_feed_part(context, name, element, url):
+        for attribute, value in _read_other_element(context, name, element, url):
             if (
-                slot in found
-                and slot in PARSED_EXTENSIONS
-                and not PARSED_EXTENSIONS[slot].many
+                attribute in found
+                and attribute in PARSED_EXTENSIONS
+                and not PARSED_EXTENSIONS[attribute].many
             ):
                 context.add_issue(
                     IssueCode.REPEATED_FIELD, element, url=url, value=name.local
                 )
-            if slot:
-                found[slot].append(value)
+            if attribute:
+                found[attribute].append(value)
             if context.is_due():
                 yield
         if context.is_due():
             yield
     values: dict[str, Any] = {
-        slot: tuple(found.get(slot, ())) for slot in EXTENSION_ATTRIBUTES
+        attribute: tuple(found.get(attribute, ())) for attribute in EXTENSION_ATTRIBUTES
     }
-    for slot, extension in PARSED_EXTENSIONS.items():
+    for attribute, extension in PARSED_EXTENSIONS.items():
         if not extension.many:
-            values[slot] = next(reversed(values[slot]), None)
+            values[attribute] = next(reversed(values[attribute]), None)
     news = values["news"]
     return {**values, "title": news.title if news else None}
 
 
-def _read_feed_part(
+def _read_other_element(
     context: RecordContext,
     name: Name,
     element: Element,
     url: str,
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the values that an element gives, each with its slot; "" for a field in it."""
+    """Yield the values of an element beside the protocol's own, by attribute of the entry.
+
+    Also yield "" and `None` after each field in it, because it may have thousands.
+    """
     extension = PARSED_EXTENSIONS.get(name.key)
     if extension and extension.tag == name.tag:
         yield from _read_extension(context, extension, element, url)
@@ -158,6 +161,7 @@ def _read_extension(
     values: dict[str, Any] = {}
     kept: set[Element] = set()
     _report_namespace(context, own, element, url)
+    yield from _keep_attributes(context, element, set())
     for child in islice(element.iter(), 1, None):
         name = context.names[child.tag]
         is_known = name.own or name.key == own.key
@@ -174,17 +178,40 @@ def _read_extension(
                 _keep_value(context, values, field, child, url, value)
             else:
                 _read_field(context, values, field, child, url)
+            yield from _keep_attributes(context, child, field.attribute_names)
             yield "", None
-        elif not (name is NO_NAME or name.tag in extension.containers or child in kept):
+        elif name is NO_NAME or child in kept:
+            continue
+        elif name.tag in extension.containers:
+            yield from _keep_attributes(context, child, set())
+        else:
             yield "extras", make_extra(child)
             kept.update(child.iter())
-    if extension.required and not values.get(extension.required):
+    if any(values.get(name) in (None, "") for name in extension.required):
         context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{own.local}>")
     else:
         values |= {
             key: tuple(each) for key, each in values.items() if isinstance(each, list)
         }
-        yield extension.slot, extension.make(**values)
+        yield extension.entry_attribute, extension.make(**values)
+
+
+def _keep_attributes(
+    context: RecordContext,
+    element: Element,
+    known: set[str],
+) -> Iterator[tuple[str, Extra]]:
+    """Yield an extra with the attributes of an element that no field has, if there are any."""
+    if not element.keys():
+        return
+    others = {
+        attribute: value
+        for attribute, value in element.items()
+        if attribute.lower() not in known
+    }
+    if others:
+        name = context.names[element.tag]
+        yield "extras", Extra(name.uri, name.local, "", others)
 
 
 def _holds_markup(
@@ -229,15 +256,15 @@ def _read_field(
         attributes = get_attributes(element)
     else:
         attributes = {}
-    for attribute, slot, parse in field.attributes:
+    for attribute, value_name, parse in field.attributes:
         text = attributes.get(attribute)
         if text is None or (parse is take_url and not text.strip()):
             continue
         if parse is take_url:
-            values[slot] = context.read_url(text, element, url)
+            values[value_name] = context.read_url(text, element, url)
         else:
-            values[slot] = parse(text)
-        if values[slot] is None:
+            values[value_name] = parse(text)
+        if values[value_name] is None:
             context.add_issue(IssueCode.EXTENSION, element, url=url, value=text)
     read: Callable[[str], object | None] = field.parse
     if field.build:
@@ -519,12 +546,12 @@ class _LocFields:
                 context.add_issue(
                     IssueCode.REPEATED_FIELD, last, url=entry.loc, value=value
                 )
-        for tag, text_slot, parse, code in _PARSERS[type(entry)]:
+        for tag, text_attribute, parse, code in _PARSERS[type(entry)]:
             if tag in fields:
                 field = fields[tag][-1]
                 value, text = context.read_value(field, entry.loc, parse, code)
                 setattr(entry, tag, value)
-                setattr(entry, text_slot, text)
+                setattr(entry, text_attribute, text)
 
 
 def _make_sitemap_entry(
@@ -560,8 +587,8 @@ def _make_url_entry(
     loc_fields.fill(context, entry)
     if loc_fields.others:
         values = yield from read_extensions(context, loc_fields.others, url)
-        for slot, value in values.items():
-            setattr(entry, slot, value)
+        for attribute, value in values.items():
+            setattr(entry, attribute, value)
     context.deliver(entry)
 
 

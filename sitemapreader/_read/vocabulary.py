@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from functools import partial
-from types import NoneType
+from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
-    Annotated,
     Any,
     TypeVar,
+    Union,
     get_args,
     get_origin,
     get_type_hints,
@@ -24,7 +24,7 @@ import attrs
 
 from sitemapreader._types import models
 from sitemapreader._types.dates import parse_lastmod
-from sitemapreader._types.models import Format
+from sitemapreader._types.models import Format, strip_namespace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,9 +68,9 @@ NAMESPACES: dict[str, str] = {
     "sitemaps.org/schemas/sitemap/": SITEMAP,
     "google.com/schemas/sitemap/": SITEMAP,
     **{
-        uri: slot.name
-        for slot in models.EXTENSIONS
-        for uri in slot.metadata["namespaces"]
+        uri: attribute.name
+        for attribute in models.EXTENSIONS
+        for uri in attribute.metadata["namespaces"]
     },
     "w3.org/1999/xhtml": XHTML,
     "w3.org/tr/xhtml": XHTML,
@@ -131,10 +131,7 @@ MAX_NAMESPACES_CHARS = 4_096
 
 def namespace_key(uri: str, format_: Format) -> str:
     """Return the key of a namespace in any spelling (`OWN`), or the URI itself."""
-    bare = uri.strip().lower()
-    for start in ("http://", "https://", "//"):
-        bare = bare.removeprefix(start)
-    bare = bare.removeprefix("www.")
+    bare = strip_namespace(uri)
     key = uri
     if bare.startswith(_NAMESPACE_STARTS):  # of which a record may have thousands
         key = next(key for start, key in NAMESPACES.items() if bare.startswith(start))
@@ -308,10 +305,17 @@ class Field:
     many: bool = False
     build: Callable[[dict[str, str], str], object] | None = None
     """Reads attributes and text, where both belong to the value."""
+    built_from: tuple[str, ...] = ()
+    """The attributes that `build` reads."""
     inside: str = ""
     """The element around it, which only groups fields."""
     attributes: tuple[tuple[str, str, Callable[[str], object | None]], ...] = ()
     """Attributes that are fields of their own: name, the value's name, parse."""
+
+    @property
+    def attribute_names(self) -> set[str]:
+        """The attributes of its element that are read."""
+        return {*self.built_from, *(name for name, _, _ in self.attributes)}
 
 
 @attrs.frozen
@@ -319,13 +323,12 @@ class Extension:
     """An extension of the protocol: an element in a `<url>` that becomes one value."""
 
     tag: str
-    slot: str
-    """The attribute of the entry."""
+    entry_attribute: str
     many: bool
     make: Callable[..., Any]
     by_tag: dict[str, Field]
-    required: str
-    """The field without which there is no value, if there is one."""
+    required: tuple[str, ...]
+    """The fields without which there is no value, by the names that they have in the value."""
 
     @property
     def containers(self) -> set[str]:
@@ -333,57 +336,140 @@ class Extension:
         return {field.inside for field in self.by_tag.values() if field.inside}
 
 
-def _list_fields(model: type) -> dict[str, Field]:
-    """Return the fields of an extension, by tag, as its class has them."""
+def _split_type(hint: Any) -> tuple[Any, bool]:
+    """Return the type of one value of a field, and whether the field has several."""
+    kinds = get_args(hint)
+    if get_origin(hint) is tuple and kinds[1:] == (...,):
+        return kinds[0], True
+    if get_origin(hint) in (Union, UnionType):
+        present = [kind for kind in kinds if kind is not NoneType]
+        if len(present) == 1:
+            return present[0], False
+    return hint, False
+
+
+def list_fields(model: type) -> dict[str, Field]:
+    """Return the fields of an extension, by tag, as its class has them.
+
+    Raises ValueError for a field that could not be read.
+    """
     fields: dict[str, Field] = {}
     hints = get_type_hints(model, include_extras=True)
     for each in attrs.fields(model):
-        hint = hints[each.name]
-        kinds = [] if get_origin(hint) is Annotated else get_args(hint)
-        kind, *more = [kind for kind in kinds if kind is not NoneType] or [hint]
+        place = f"{model.__name__}.{each.name}"
+        kind, is_many = _split_type(hints[each.name])
         tag = each.metadata.get("element") or each.name
-        if attribute := each.metadata.get("attribute"):
-            of = fields[tag]
-            part = (attribute, each.name, _PARSERS_BY_TYPE[kind][0])
-            fields[tag] = attrs.evolve(of, attributes=(*of.attributes, part))
-            continue
-        if attrs.has(kind):
-            build = partial(_build, kind)
-        else:
-            build = None
+        attribute = each.metadata.get("attribute", "")
         inside = each.metadata.get("inside", "")
-        parse = take_text if build else _PARSERS_BY_TYPE[kind][0]
-        fields[tag] = Field(tag, each.name, parse, bool(more), build, inside)
+        for name in (tag, attribute, inside):
+            _check_case(place, name)
+        if attribute:
+            fields[tag] = _add_attribute(
+                fields.get(tag), place, kind, attribute, each.name
+            )
+            if is_many:
+                raise ValueError(
+                    f"{place} is an attribute, which has one value: not a tuple"
+                )
+            continue
+        if tag in fields:
+            raise ValueError(f"{place}: <{tag}> is the element of another field")
+        if attrs.has(kind):
+            has_words, names = _read_value_class(kind)
+            build = partial(_build, kind, has_words, names)
+            field = Field(tag, each.name, take_text, is_many, build, names, inside)
+        else:
+            parse = _find_parser(place, kind)
+            field = Field(tag, each.name, parse, is_many, inside=inside)
+        fields[tag] = field
     return fields
+
+
+def _add_attribute(
+    field: Field | None,
+    place: str,
+    kind: Any,
+    attribute: str,
+    name: str,
+) -> Field:
+    """Return the field of an element with one attribute more."""
+    if field is None:
+        raise ValueError(
+            f"{place} is an attribute: write it below the field of its element"
+        )
+    part = (attribute, name, _find_parser(place, kind))
+    return attrs.evolve(field, attributes=(*field.attributes, part))
+
+
+def _find_parser(place: str, kind: Any) -> Callable[[str], object | None]:
+    if kind not in _PARSERS_BY_TYPE:
+        raise ValueError(
+            f"{place}: its type must be str, int, float, bool, datetime, Reference, Rating or a"
+            f" class of texts, or a tuple of one of these, got {kind!r}"
+        )
+    return _PARSERS_BY_TYPE[kind][0]
+
+
+def _read_value_class(model: type) -> tuple[bool, tuple[str, ...]]:
+    """Return whether a value has the words of an element or its text, and its attributes."""
+    hints = get_type_hints(model, include_extras=True)
+    first, *others = attrs.fields(model)
+    first_type = _split_type(hints[first.name])
+    if first_type not in ((str, False), (str, True)):
+        raise ValueError(
+            f"{model.__name__}.{first.name} is the text of an element: its type must be str, or"
+            f" tuple[str, ...] for its words, got {hints[first.name]!r}"
+        )
+    for each in others:
+        place = f"{model.__name__}.{each.name}"
+        _check_case(place, each.name)
+        if _split_type(hints[each.name]) != (str, False):
+            raise ValueError(
+                f"{place} is an attribute of an element: its type must be str | None,"
+                f" got {hints[each.name]!r}"
+            )
+    has_words = first_type[1]
+    return has_words, tuple(each.name for each in others)
+
+
+def _check_case(place: str, name: str) -> None:
+    if name != name.lower():
+        raise ValueError(
+            f"{place}: a name must be in lower case, got {name!r}: write {name.lower()!r}"
+        )
 
 
 def _build(
     model: type,
+    has_words: bool,
+    names: tuple[str, ...],
     attributes: dict[str, str],
     text: str,
 ) -> object:
     """Make a value of a text, or of its words, and of attributes."""
-    first, *others = attrs.fields(model)
-    value = tuple(text.split()) if first.type != "str" else text
-    return model(value, *(attributes.get(each.name) for each in others))
+    value = tuple(text.split()) if has_words else text
+    return model(value, *map(attributes.get, names))
 
 
-def _make_extension(slot: attrs.Attribute[Any]) -> Extension:
-    (model, *_) = get_args(get_type_hints(models.UrlEntry)[slot.name])
-    required = [
-        each.name for each in attrs.fields(model) if each.default is attrs.NOTHING
-    ]
+def _make_extension(attribute: attrs.Attribute[Any]) -> Extension:
+    (model, *_) = get_args(get_type_hints(models.UrlEntry)[attribute.name])
     return Extension(
-        tag=slot.metadata["tag"],
-        slot=slot.name,
-        many=slot.default == (),
+        tag=attribute.metadata["tag"],
+        entry_attribute=attribute.name,
+        many=attribute.default == (),
         make=model,
-        by_tag=_list_fields(model),
-        required="".join(required[:1]),
+        by_tag=list_fields(model),
+        required=tuple(
+            field.name
+            for field in attrs.fields(model)
+            if field.default is attrs.NOTHING
+        ),
     )
 
 
-PARSED_EXTENSIONS = {slot.name: _make_extension(slot) for slot in models.EXTENSIONS}
+PARSED_EXTENSIONS = {
+    attribute.name: _make_extension(attribute) for attribute in models.EXTENSIONS
+}
 """Key of a namespace, which is an attribute of the entry -> its extension."""
 
 PROTOCOL_FIELDS = ("loc", "lastmod", "changefreq", "priority")

@@ -73,14 +73,23 @@ Reference: TypeAlias = Annotated[str, "a URL"]
 Rating: TypeAlias = Annotated[float, "0.0 to 5.0"]
 
 
-# A field is read from the element of its name, in lower case, by its type. Its metadata may name
-# another `element`, an `attribute` of this element, and the element that this one is `inside` of.
+# A field is read by its type, from the element of its name. Its metadata may name another
+# `element`, an `attribute` of this element, and the element that this one is `inside` of. These
+# names are written in lower case here; a document may have them in any case.
 
 
 def _attribute_of(element: str, attribute: str) -> Any:
     return attrs.field(
         default=None, metadata={"element": element, "attribute": attribute}
     )
+
+
+def strip_namespace(uri: str) -> str:
+    """Return a namespace in lower case, without scheme, `www.` and blanks around it."""
+    bare = uri.strip().lower()
+    for start in ("http://", "https://", "//"):
+        bare = bare.removeprefix(start)
+    return bare.removeprefix("www.")
 
 
 def extension(
@@ -91,9 +100,22 @@ def extension(
 ) -> Any:
     """Make the attribute of an entry for an extension with types.
 
-    `tag` is the name of its elements in lower case, and `meaning` that of its column. Namespaces
-    are written as they begin, without scheme, `www.` and case. `None` is for one element at most.
+    `tag` is the name of its elements in lower case. `meaning` is the description of its column. A
+    namespace fits each URI that begins with it. Pass `default=None` if a record has at most one.
+
+    Raises ValueError for a name or a namespace that no document could match.
     """
+    if tag != tag.lower():
+        raise ValueError(
+            f"`tag` must be in lower case, got {tag!r}: write {tag.lower()!r}"
+        )
+    for namespace in namespaces:
+        bare = strip_namespace(namespace)
+        if namespace != bare:
+            raise ValueError(
+                "a namespace must be in lower case, without scheme and `www.`,"
+                f" got {namespace!r}: write {bare!r}"
+            )
     google = (
         f"google.com/schemas/sitemap-{tag}/",
         f"sitemaps.org/schemas/sitemap-{tag}/",

@@ -7,23 +7,30 @@ import re
 import time
 import zlib
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_origin, get_type_hints
 
 import attrs
 
 from sitemapreader._types.dates import parse_lastmod
 from sitemapreader._types.issues import excerpt
-from sitemapreader._types.models import EXTENSION_ATTRIBUTES, Extra, Format, Video
+from sitemapreader._types.models import EXTENSION_ATTRIBUTES, Extra, Format
 from sitemapreader._types.rows import EntryColumns
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.memory import GonePage, UnlistedUrl
 from sitemapreader.changes.database import DamageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Hashable,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
     from pathlib import Path
 
     from sitemapreader._types.models import SitemapEntry, UrlEntry
@@ -507,12 +514,31 @@ def _write_value(value: object) -> str:
         children = list(map(_write_value, value.children))
         attributes = sorted(value.attributes.items())
         return repr((value.namespace, value.name, value.text, attributes, children))
-    if isinstance(value, Video) and (value.tags or value.prices):
-        tags = tuple(sorted(value.tags))
-        value = attrs.evolve(
-            value, tags=tags, prices=tuple(sorted(value.prices, key=repr))
-        )
+    model = cast("Hashable", type(value))  # which mypy denies of types
+    repeated = {
+        name: tuple(sorted(values, key=_write_repeated))
+        for name in _list_repeated_fields(model)
+        if (values := getattr(value, name))
+    }
+    if repeated:
+        value = attrs.evolve(cast("Any", value), **repeated)
     return repr(value)
+
+
+@cache
+def _list_repeated_fields(model: Any) -> tuple[str, ...]:
+    """Return the fields of an extension that may come several times."""
+    if not attrs.has(model):
+        return ()
+    return tuple(
+        name
+        for name, hint in get_type_hints(model).items()
+        if get_origin(hint) is tuple
+    )
+
+
+def _write_repeated(value: object) -> str:
+    return value if isinstance(value, str) else repr(value)
 
 
 @lru_cache(maxsize=16_384)

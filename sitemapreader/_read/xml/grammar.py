@@ -31,6 +31,8 @@ from sitemapreader._read.vocabulary import (
 from sitemapreader._read.xml.markup import ATTRIBUTES, COMMENT, SECTION
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sitemapreader._types.models import Format
 
 _BLANK = "[ \t\r\n]"
@@ -49,6 +51,8 @@ class Grammar:
 
     def __init__(self) -> None:
         self._groups = 0
+        self._fields: dict[str, int] = {}
+        """Name of a field's value -> the group that matches if the record has it."""
 
     def once(
         self,
@@ -61,6 +65,24 @@ class Grammar:
         self._groups += 1
         group = f"(?P<{name}>{pattern})" if name else f"({pattern})"
         return f"{start}(?({self._groups})(?!)|{group}{end})"
+
+    def remember(self, name: str) -> None:
+        """Remember the last group as the one of a field."""
+        self._fields[name] = self._groups
+
+    def require(self, names: Iterable[str]) -> str:
+        """Write a condition: all of these fields have matched.
+
+        A field that is not in the pattern has no group, so only the tree can tell whether it is
+        there.
+        """
+        conditions = []
+        for name in names:
+            if name in self._fields:
+                conditions.append(f"(?({self._fields[name]})|(?!))")
+            else:
+                conditions.append("(?!)")
+        return "".join(conditions)
 
     def field(self, name: str) -> str:
         """Write a field, behind its `<`."""
@@ -133,6 +155,8 @@ def write_record_pattern(
 _LINK_ATTRIBUTES = ("rel", "hreflang", "href", "media", "type", "title")
 _QUOTED = '[^"<>]*+'
 _URL_CHARACTERS_PATTERN = r"[!#-%'-;=?-z|}~\w]*+"
+_FILLED = r"(?=\s*+(?:<!\[CDATA\[\s*+)?[^\s<&\]])"
+"""Stands before a text that must have a character of its own; a reference may be a blank."""
 _URL = rf"https?://\w{_URL_CHARACTERS_PATTERN}(?>(?:&(?:amp|apos|quot|#0*+3[89]);{_URL_CHARACTERS_PATTERN})*)"
 """An absolute URL for which `read_loc` has no Issue."""
 
@@ -151,10 +175,11 @@ def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
         )
     extension = PARSED_EXTENSIONS[key]
     end_tag = f"</{prefix}:{extension.tag}>{_GAP}"
+    required = extension.required
     fields = []
     for name in sorted(extension.containers):
         inner = [
-            _write_clean_field(grammar, field, prefix)
+            _write_clean_field(grammar, field, prefix, required)
             for field in extension.by_tag.values()
             if field.inside == name
         ]
@@ -162,15 +187,13 @@ def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
             f"{name}>{_GAP}{_repeat([start + _any_of(inner)])}</{prefix}:{name}>{_GAP}"
         )
     fields += [
-        _write_clean_field(
-            grammar, field, prefix, is_required=field.name == extension.required
-        )
+        _write_clean_field(grammar, field, prefix, required)
         for field in extension.by_tag.values()
         if not (field.build or field.inside)
     ]
     body = f">{_GAP}{_repeat([start + _any_of(fields)])}{end_tag}"
-    if extension.required:  # which is the first field
-        body += "(?(1)|(?!))"
+    if required:
+        body += grammar.require(required)
     else:
         body = f"(?:/>{_GAP}|{body})"
     if not extension.many:
@@ -182,10 +205,10 @@ def _write_clean_field(
     grammar: Grammar,
     field: Field,
     prefix: str,
-    *,
-    is_required: bool = False,
+    required: tuple[str, ...],
 ) -> str:
     """Write a field, empty or not, behind the prefix of its start tag."""
+    is_required = field.name in required
     values = CERTAIN_TEXTS | {take_text: _QUOTED, take_url: f"(?:{_URL})?"}
     start = field.tag + grammar.quoted(
         {name: values[parse] for name, _, parse in field.attributes}
@@ -197,9 +220,12 @@ def _write_clean_field(
         text = _TEXT
     else:
         text = f"{_GAP}(?>(?:(?:{CERTAIN_TEXTS[field.parse]}){_GAP})?)"
+    if is_required and field.parse is not take_url:
+        text = _FILLED + text
     end = f"</{prefix}:{field.tag}>{_GAP}"
     if field.many:
         written = f">{text}{end}"
     else:
         written = grammar.once(">", text, end)
+        grammar.remember(field.name)
     return f"{start}(?:{written}|{_GAP}/>{_GAP})"
