@@ -73,7 +73,7 @@ class SignatureParameters:
     Attributes:
         created: seconds since 1970.
         expires: seconds since 1970.
-        nonce: text that no other signature has; "" for none.
+        nonce: text that no other signature has; "" if there is none.
     """
 
     created: int

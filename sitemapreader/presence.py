@@ -154,10 +154,10 @@ class Cause:
     Attributes:
         code: the kind of reason.
         message: the reason as a sentence.
-        sitemap: URL of the document that the reason is about; "" for none.
+        sitemap: URL of the document that the reason is about; "" if there is none.
         record: number of the record in that document, from 1; `None` if it is not about one.
         line: line of the document; `None` if it is not known.
-        url: another URL that the reason names, such as the target of a redirect; "" for none.
+        url: another URL that the reason names, such as the target of a redirect, or "".
     """
 
     code: CauseCode
@@ -267,7 +267,7 @@ async def why(
 
 @attrs.frozen
 class Answers:
-    """The explanations of several URLs, and the reports of the walks behind them."""
+    """The explanations of several URLs, and the reports of their walks."""
 
     explanations: list[Explanation]
     reports: list[Report]

@@ -2,7 +2,7 @@
 
 gzip is detected by its first bytes, because headers are often wrong. br and deflate have no magic
 number, so for them the Content-Encoding header counts. The output of a step is bounded. A wrong
-checksum, or wrong bytes behind the data, lose no output.
+checksum, or wrong bytes after the data, lose no output.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _ANY_HEADER = 32 + 15
 _STEP_BYTES = 65_536
 """Largest input or output of one step, which bounds memory and time for any ratio."""
 _KEPT_BYTES = 4_096
-"""Bytes behind the compressed data that are kept, to see if they are a document."""
+"""Bytes after the compressed data that are kept, to see if they are a document."""
 _TRAILING_DOCUMENT = re.compile(
     # blanks, the bytes of three byte order marks, and comments, which caches append
     rb"(?>(?:[ \t\r\n\0\xef\xbb\xbf\xff\xfe]|<!--.*?-->)*)(?!<!--)(?:<\0?[?!a-z]|https?://)",
@@ -83,7 +83,7 @@ class ZlibStream:
 
     @property
     def is_over(self) -> bool:
-        """True if nothing more can come, because the bytes behind the data are no member."""
+        """True if nothing more can come, because the bytes after the data are no member."""
         return self._ended and len(self._buffer) >= _KEPT_BYTES
 
     def feed(self, data: bytes, *, final: bool) -> Iterator[bytes]:

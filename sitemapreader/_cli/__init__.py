@@ -52,7 +52,7 @@ def _run(argv: list[str]) -> int:
     from sitemapreader._cli.settings import Settings, read_settings  # noqa: PLC0415 (the same)
     from sitemapreader._types.errors import advise_extra  # noqa: PLC0415 (the same)
 
-    # a file of that name is written ./urls
+    # to name a file called `urls`, write ./urls
     is_named = argv[:1] != [] and argv[0] in COMMANDS
     command = COMMANDS[argv[0]] if is_named else DEFAULT
     parser = command.make_parser(is_program=not is_named)

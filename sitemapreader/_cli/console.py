@@ -482,16 +482,16 @@ class RunSummary:
             yield f"skipped as configured: {_count_each(self._left_out)}"
         yield from map(describe_unused, self.unused_hosts)
         for reason, what in (
-            (NOT_MODIFIED, "older than --since"),
-            (SAME_LASTMOD, "not changed"),
+            (NOT_MODIFIED, "as older than --since"),
+            (SAME_LASTMOD, "as unchanged"),
         ):
             if named := self._named_dated.get(reason):
                 urls = ", ".join(named)
                 if number := self._dated[reason] - len(named):
                     urls += f" and {number} more"
                 yield (
-                    f"{what}, says their index, whose dates are often old: {urls} "
-                    "(--no-prune reads them)"
+                    f"skipped {what} according to their index (its dates are often stale): {urls}"
+                    " (--no-prune reads them)"
                 )
 
     def _format_lost(self) -> Iterator[str]:
@@ -552,7 +552,9 @@ def describe_waiting(
         why = f"{waits_for} may list them, and was not read"
         if reason:
             why += f" ({reason})"
-        why += ": walk on seven days, or stop naming it if it is gone for good"
+        why += (
+            ": run on seven different days, or remove it from robots.txt or its index"
+        )
     elif waits_for:
         why = f"a later walk must read {waits_for} again"
     else:

@@ -155,7 +155,7 @@ class SourceRun:
     # -- the sources
 
     async def list_tasks(self) -> AsyncGenerator[SiteTask | str, None]:
-        """Yield the sources; a line that is none as it is."""
+        """Yield the sources, and unchanged any line that is not one."""
         for task in self.named:
             yield task
         for path in self._lists:

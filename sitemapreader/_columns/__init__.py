@@ -140,8 +140,7 @@ COLUMNS = (
 )
 """The columns that are written unless others are chosen, in their order."""
 
-# Not in every row: nearly always `date` says once more what lastmod says, `priority_text` what
-# priority says.
+# Not in every row: nearly always `date` repeats lastmod, and `priority_text` repeats priority.
 SITE_COLUMN = _entry(
     "site",
     "the site that lists it, as it was given; first, where there are several",

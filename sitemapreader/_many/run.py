@@ -280,7 +280,7 @@ class SiteRun(TaskStream[SiteBatch]):
         )
 
     def batches(self) -> Loop[tuple[str, list[UrlEntry]]]:
-        """Yield the entries as they are read: a site as it was given, and a list.
+        """Yield pairs as they are read: a site, as it was given, and a list of its entries.
 
         No list is empty. Asking for the next one acknowledges the previous one, for the state.
         """
@@ -313,7 +313,7 @@ class SiteRun(TaskStream[SiteBatch]):
     # -- the task's side
 
     def _open(self) -> None:
-        """Open the state for the whole run, so that not each walk has to."""
+        """Open the state for the whole run, so that walks do not each have to."""
         user = self.user or f"run {id(self)}"
         if (file := self._schedule.open(user)) is not None:
             self.use_store(file)

@@ -26,7 +26,7 @@ class SiteSchedule:
         self._user = ""
 
     def open(self, user: str) -> StateFile | None:
-        """Open the state for the whole run, so that not each walk has to."""
+        """Open the state for the whole run, so that walks do not each have to."""
         if self._state is not None:
             from sitemapreader.changes.database import StateFile  # noqa: PLC0415 (few runs have one)
 

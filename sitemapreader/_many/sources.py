@@ -389,7 +389,10 @@ class FileFetcher:
         del headers
         if url != self.url:
             raise FetchError(
-                IssueCode.HTTP_STATUS, url, "404, a file alone", http_status=404
+                IssueCode.HTTP_STATUS,
+                url,
+                "404: only this one file is served",
+                http_status=404,
             )
         async with open_pieces(self._path) as pieces:
             yield FileResponse(url, lambda: pieces)

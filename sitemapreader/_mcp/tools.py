@@ -403,10 +403,10 @@ class SiteTools:
     ) -> ToolAnswer:
         """List the URLs that are new, changed or unlisted since the last call, or since a moment.
 
-        The first call remembers all URLs and lists none. One that takes too long is gone on with by
-        the next. Rows: url; change: new, changed, unlisted or waiting; lastmod and title, by the
-        sitemap; found_at, the moment of the call; of unlisted and waiting URLs, since when,
-        last_listed_by, waits_for (the document that must be read before; the site itself if a
+        The first call remembers all URLs and lists none of them. A call that takes too long is
+        continued by the next. Rows: url; change: new, changed, unlisted or waiting; lastmod and
+        title, by the sitemap; found_at, the moment of the call; of unlisted and waiting URLs, since
+        when, last_listed_by, waits_for (the document that must be read before; the site itself if a
         later call must confirm it), and no_status (why a request for the page proved nothing).
         """
         rows = self._memory.find_rows(site)

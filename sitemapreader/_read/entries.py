@@ -494,7 +494,7 @@ def _read_protocol_record(context: RecordContext, record: Element) -> Iterator[N
 def _split_by_loc(
     context: RecordContext, record: Element
 ) -> tuple[list[_LocFields], int]:
-    """Split a record by its locs, each with the fields behind it; count them.
+    """Split a record by its locs, each with the fields after it; count them.
 
     What stands before the first loc belongs to it too, and an empty one does not count beside
     others.
@@ -614,7 +614,7 @@ _PARSERS: dict[type, tuple[tuple[str, str, Callable[[str], Any], IssueCode], ...
         ("priority", "priority_text", parse_priority, IssueCode.PRIORITY),
     ),
 }
-"""An entry -> its fields behind the loc: the attributes of value and text, the parser, and the
+"""An entry -> its fields after the loc: the attributes of value and text, the parser, and the
 Issue of a value that cannot be read."""
 _PARSERS_BY_NAME: dict[str, Callable[[RecordContext, Element], Iterator[None]]] = {
     "url": _read_protocol_record,

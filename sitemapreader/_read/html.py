@@ -59,7 +59,7 @@ _RAW_ENDS = {
     name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in _RAW_ELEMENTS
 }
 _OPENING = re.compile(r"<(?:(/?[a-zA-Z][^\s/>]*)|(!--)|[!?/])")
-# A quote counts behind `=` only. Possessive: nothing is tried twice, and no end means no match.
+# A quote counts after `=` only. Possessive: nothing is tried twice, and no end means no match.
 _TAG_END = re.compile(r"""(?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+'|(?!["'])))*+>""")
 _COMMENT_END = re.compile(r"--!?>")
 _DECLARATION_END = re.compile(">")
@@ -76,7 +76,7 @@ _LONG_NUMBER = re.compile(r"&#[0-9]{17,};?")
 """Reference with thousands of digits, for which `int` raises."""
 
 UNFINISHED = "<"
-"""Name of a token without an end; reading goes on behind the characters of the longest tag."""
+"""Name of a token without an end; reading goes on after the characters of the longest tag."""
 
 
 class Token(NamedTuple):

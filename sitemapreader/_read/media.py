@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Report: TypeAlias = Callable[..., None]
     """Callback for an element with a `value` that cannot be read."""
     ReadUrl: TypeAlias = Callable[[str, Element], str | None]
-    """Returns the absolute URL that a text in an element means; `None` for none."""
+    """Returns the absolute URL that a text in an element means; `None` if there is none."""
     Fields: TypeAlias = Mapping[str, Element]
     """Elements of Media RSS by their names without a prefix."""
 

@@ -347,9 +347,9 @@ class RecordContext:
         at: Element,
         url: str,
     ) -> str | None:
-        """Return the URL that a field of an entry gives, absolute; `None` for none.
+        """Return the URL that a field of an entry gives, absolute; `None` if it gives no URL.
 
-        It is checked as a loc is; what has to be said of it is said.
+        It is checked like a loc, and its problems are reported.
         """
         if "<" in text or len(text) > self._longest:  # an attribute's, too
             return None

@@ -19,7 +19,7 @@ class ReadStats:
 
     `records == delivered + dropped` holds after every batch. Delivered are the records that became
     entries of the reader: a walk counts them as `Document.listed`, before its filters, and as
-    `Document.entries` behind them. Each dropped record has an Issue in `counts`, which includes the
+    `Document.entries` after them. Each dropped record has an Issue in `counts`, which includes the
     Issues that are not delivered.
     """
 

@@ -35,7 +35,7 @@ _URL_WITH_VALUES = re.compile(
     rf"""(?P<url>\S+?)(?<!\d-\d\d){_SEPARATOR}(?:{_DATE}|{_CHANGEFREQ}{_SEPARATOR}{_PRIORITY})"""
     rf"""(?:{_SEPARATOR}(?:{_DATE}|{_CHANGEFREQ}|{_PRIORITY})?){{0,4}}["']?"""
 )
-"""A URL, and behind it values of the protocol; two dates are a period in a query."""
+"""A URL, and after it values of the protocol; two dates are a period in a query."""
 
 
 _COLUMN_MARKS = frozenset(",;|\t")

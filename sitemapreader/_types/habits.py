@@ -27,12 +27,12 @@ _NEGATIONS = {"no", "not", "skip", "ignore", "disable", "without", "exclude"}
 _FLAG = re.compile(r"(?<!\S)--?[a-z][a-z-]*", re.IGNORECASE)
 _VALUE = re.compile(r"--format ([a-z]+)")
 _INNER_ARGUMENTS = re.compile(r"(?:state, |number, )?(\S.*?)\)(?=$|[,; ])")
-"""The rest of a call, behind its parenthesis."""
+"""The rest of a call, after its parenthesis."""
 _KEYWORD = re.compile(r"(\w+)=")
 
 
 def _find_close(word: str, known: Iterable[str]) -> str:
-    """Return the known word that a typing error makes this one of; "" for none."""
+    """Return the known word that a typing error makes this one of; "" if there is none."""
     from difflib import get_close_matches  # noqa: PLC0415 (only where something is wrong)
 
     words = list(known)
@@ -116,7 +116,7 @@ def _advise(
     name: str,
     fits: Callable[[str], bool],
 ) -> str:
-    """Return the advice of all rows for a name, with a blank before it; "" for none."""
+    """Return the advice of all rows for a name, with a blank before it; "" if there is none."""
     said = [habit.advise(fits) for habit in _find_habits(kind, name)]
     text = "; or ".join(dict.fromkeys(filter(None, said)))
     bare = name.lstrip("-")

@@ -136,7 +136,7 @@ class Document:
             "already-read", "not-read", "left-early", "same-lastmod",
             "same-body", "finished-before", "not-newer", "over-limit", "not-due".
         http_status: status of the response, if there was one.
-        tries: how many requests were made, redirects not counted; 0 for none.
+        tries: how many requests were made, redirects not counted; 0 if there is none.
         retry_after_seconds: the wait that the server requested in its last response, if the
             document was given up (Retry-After: RFC 9110, section 10.2.3).
         entries: how many of its URLs were delivered, as in `Report.entries`.

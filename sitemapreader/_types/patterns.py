@@ -17,7 +17,7 @@ _SITE = r"^[^/]*//[^/?#]*"
 def is_glob(text: str) -> bool:
     """Return whether a pattern is a glob, and not a regular expression.
 
-    `/blog/*` is both. As an expression it is `/blog` with any number of slashes behind it, which
+    `/blog/*` is both. As an expression it is `/blog` with any number of slashes after it, which
     also finds /blogger/, and nobody means that.
     """
     if text.startswith("*"):
@@ -63,7 +63,7 @@ def _explain(text: str, error: re.error) -> str:
 
 
 def doubt_pattern(text: str) -> str:
-    """Return the doubt about a regular expression that ends as a glob; "" for none."""
+    """Return the doubt about a regular expression that ends as a glob; "" if there is none."""
     if is_glob(text) or not text.endswith("/*"):
         return ""
     return (

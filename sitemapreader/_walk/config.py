@@ -140,7 +140,7 @@ class WalkConfig:
     reads: bool = True
     """True if sitemaps are read, and not only found."""
     base_url: str | None = None
-    """Base of relative URLs, if that is not the address of their document; "" for none."""
+    """Base of relative URLs, if that is not the address of their document; "" if there is none."""
     logins: tuple[str, ...] = ()
     """URLs that are trusted besides, with the user and password for their origins."""
     fetcher: Fetcher | None = None

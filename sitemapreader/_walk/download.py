@@ -79,8 +79,8 @@ async def open_document(
 
     A FetchError that the caller meets while it reads the response counts too.
 
-    `check_redirect` is also asked here, about the final URL, because a caller's own fetcher may
-    follow redirects without asking. Raises FetchError if there is no answer, or no budget.
+    `check_redirect` is also called here, with the final URL, because a caller's own fetcher may
+    follow redirects without calling it. Raises FetchError if there is no response, or no budget.
     """
     check = request_options.get("check_redirect")
     context.opened[url] += 1
@@ -93,7 +93,7 @@ async def open_document(
             if getattr(response, "wait_seconds", 0):
                 context.loop_share.restart()
             if not _is_encodable(response.url):
-                problem = "the response has no text as URL"
+                problem = "the response's URL is not valid text"
                 raise FetchError(IssueCode.INVALID_URL, url, problem)  # noqa: TRY301
             if check is not None and response.url != url:
                 await check(response.url)

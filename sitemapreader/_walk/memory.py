@@ -45,7 +45,7 @@ class Resumption:
         is_resumed: whether the walk goes on where another one was interrupted.
         replaced: path of an unusable file that was in the place of the state, or "".
         delivered: URLs that the interrupted walk delivered, for `unique`.
-        idle: keys of URLs of sitemaps that this walk has nothing to do with.
+        idle: keys of URLs of sitemaps that this walk ignores.
         ranks: key of a URL -> rank of the sitemap, the lowest first; below 0 for indexes.
     """
 
@@ -91,7 +91,7 @@ class WalkEnd:
         complete: whether it read everything.
         listed: key of the URL of each sitemap that was named or found -> whether it was wanted.
         knows_all: whether the site has no other sitemaps than these and those below them.
-        is_cut: whether a limit ended it before all were asked.
+        is_cut: whether a limit ended it before all were requested.
         names_none: True if everything that could name a sitemap was read, and names none that
             can be read.
         skipped: key of the URL of each sitemap that was skipped -> the reason.
@@ -112,7 +112,7 @@ class Findings:
     Attributes:
         unlisted: how many became unlisted.
         waiting: how many may become so later.
-        waits_for: document that the one which is missing for longest waits for; "" for none.
+        waits_for: document that the longest-missing URL waits for; "" if there is none.
         left: how many left a window.
         shrunk: documents that lost more than half: their URLs, how many URLs they lost, and how
             many they still list.
@@ -151,12 +151,12 @@ class UnlistedUrl:
         why: "missing" (the document was read without it), "unnamed" (nothing names the document any
             more) or "deleted" (its record says so).
         site: the name of the site in the state: the same URL may be listed by another one.
-        asked_at: when its page was to be asked last; `None` if that is still to come.
-        http_status: what it answered; `None` if `no_status` says why.
+        asked_at: when its page was last due for a request; `None` if that is still to come.
+        http_status: the status of the page; `None` if `no_status` says why.
         no_status: why there is an `asked_at` and no `http_status`: "dead-neighbor" (a listed page
-            beside it answers 404 or 410, so that its own answer would prove nothing),
+            beside it responds with 404 or 410, so that its own status would prove nothing),
             "no-neighbor" (no listed page beside it lives), or the code of the Issue that kept it
-            from being requested or answered, such as "robots-disallowed"; else `None`.
+            from being requested or from responding, such as "robots-disallowed"; else `None`.
         redirects_to: the URL to which its page redirects, if `http_status` is of a redirect (301,
             302, 303, 307, 308). That URL was not requested.
         waits_for: for a URL that waits to be unlisted, the document that has to be read before;

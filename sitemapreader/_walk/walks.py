@@ -66,9 +66,9 @@ class Walk(TaskStream[Batch]):
     a thread of its own.
 
     Iterate it for the entries, one by one; `batches` gives them in lists as they come, `events`
-    with everything else in between. A walk has one kind of loop; one that was left is gone on with.
-    Several documents are read at once, so their entries come interleaved; those of one document
-    come in its order.
+    with everything else in between. A walk supports one kind of loop: if you leave it, a second one
+    resumes it. Several documents are read at once, so their entries come interleaved; those of one
+    document come in its order.
 
     Leaving the context, early or not, ends all tasks of the walk.
 
@@ -183,13 +183,13 @@ class Walk(TaskStream[Batch]):
 
         A URL is missing when a document that listed it lacks it: it need not be unlisted.
 
-        Their status is asked for, no body: a page is gone if it answers 404 or 410 in two walks
+        Only the status is requested. A page is gone if it responds with 404 or 410 in two walks
         that are `confirm_after` apart, each time beside listed neighbours that live. Every other
-        page is asked again by later walks, after 1, 2, 4 ... 32 days; a gone one once more after
-        three weeks. robots.txt, Crawl-delay and `max_time` hold as for sitemaps.
+        page is requested again by later walks, after 1, 2, 4 ... 32 days; a gone one once more
+        after three weeks. robots.txt, Crawl-delay and `max_time` hold as for sitemaps.
 
         Args:
-            limit: how many pages are asked; those that answered 404 before come first.
+            limit: how many pages to request; the ones that responded with 404 before come first.
 
         Raises ValueError as `unlisted` does, and with `map_hosts`.
         """

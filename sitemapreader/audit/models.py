@@ -83,7 +83,7 @@ LIST_SUFFIXES = (
     *(".txt", ".urls", ".log", ".list", ".csv", ".tsv"),
     *(".jsonl", ".ndjson", ".parquet"),
 )
-"""Suffixes of a list of URLs, all but the last also with .gz behind them."""
+"""Suffixes of a list of URLs, all but the last also with .gz after them."""
 _XML_SUFFIXES = (".xml", ".rss", ".atom")
 
 

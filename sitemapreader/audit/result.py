@@ -366,7 +366,7 @@ class Audit:
     def write_hits(self, path: str | os.PathLike[str]) -> int:
         """Write the hits into a file, and return how many these are.
 
-        Its suffix names the format: .parquet, .csv or .jsonl, the latter with .gz behind it if
+        Its suffix names the format: .parquet, .csv or .jsonl, the latter with .gz after it if
         they are to be compressed. Each hit has the severity and the title of its finding at its
         end. Beside a baseline, new hits come first, and a column says "new".
         Of Issues there are the first ten of a code for each document.

@@ -329,7 +329,7 @@ def fill_figures(
 ) -> str:
     """Replace the figures that a text names in backticks by their values.
 
-    With `named`, the name stays behind the value: for those who may change it.
+    With `named`, the name stays after the value: for those who may change it.
     """
 
     def show(match: re.Match[str]) -> str:

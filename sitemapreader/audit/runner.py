@@ -624,7 +624,7 @@ def gather_facts(
 
 
 def _order_documents(rows: Iterable[dict[str, Any]]) -> Iterator[DocumentFacts]:
-    """Yield the documents, each with its depth behind the one that lists it."""
+    """Yield the documents, each with its depth below the one that lists it."""
     below = defaultdict[str, list[DocumentFacts]](list)
     documents = [
         DocumentFacts(**{name: row[name] for name in row.keys() - {"id"}})

@@ -315,7 +315,7 @@ def load_known(
     """Insert a list of URLs, "known" or "old"; return how many different ones it has.
 
     Paths, such as `/a`, are those of the `site`. A file is .txt, .csv, .tsv, .jsonl or .parquet,
-    all but the last with .gz behind it if they are compressed. Raises AuditInputError if it cannot
+    all but the last with .gz after it if they are compressed. Raises AuditInputError if it cannot
     be read, or has no column of URLs, or no URL.
     """
     if isinstance(source, str) and has_web_scheme(source):

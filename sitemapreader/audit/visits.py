@@ -170,7 +170,7 @@ class SiteVisits:
     _database: AuditDatabase
     _figures: AuditOptions
     _pages: int | Literal["all"] | None
-    """Number of pages to visit; `None` for none of a site, and all of a folder."""
+    """Number of pages to visit; `None`: no page of a site, and all of a folder."""
     _has_old: bool
     """True if the old URLs are visited as well, all or as many."""
     _has_text: bool

@@ -36,7 +36,7 @@ class ChainCookies:
         self._jars[origin].update_cookies_from_headers([*lines], _strip_query(url))
 
     def write(self, url: URL) -> str:
-        """Return the Cookie header for a request; "" for none."""
+        """Return the Cookie header for a request; "" if there is none."""
         if not self._jars:
             return ""
         jar = self._jars.get(url.origin())

@@ -138,7 +138,7 @@ class FolderFetcher:
         raise _missing(url, "no such file")
 
     def find_build(self) -> str:
-        """Return the path of a folder below that has a sitemap, the nearest one; "" for none.
+        """Return the path of a folder below that has a sitemap, the nearest one; or "".
 
         A build has one at its root, and its sources are around it.
         """

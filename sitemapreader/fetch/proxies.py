@@ -72,7 +72,7 @@ class Proxies:
         return f"{_name_variable(scheme)} is set and not used: {_ADVICE}"
 
     def _find_scheme(self, url: URL) -> str:
-        """Return the key of the proxy that the environment names for a URL; "" for none."""
+        """Return the key of the proxy that the environment names for a URL; "" if there is none."""
         from urllib import request  # noqa: PLC0415 (as above)
 
         host = f"{url.raw_host}:{url.port}"

@@ -89,7 +89,7 @@ def make_refusal(
 ) -> FetchError:
     """Return the error for a response; RETRY_LATER if its Retry-After is too long.
 
-    `reason` is the phrase behind the status; `signed_as` the agent that signed the request;
+    `reason` is the phrase after the status; `signed_as` the agent that signed the request;
     `seconds_left` the time in which the response is of use.
     """
     detail = f"{status} {reason}".rstrip()

@@ -39,8 +39,8 @@ class WaitTimer:
     """Timer of a fetcher, which ends each wait when its time is over.
 
     The time is measured in ticks. A tick that comes much too late shows that this process was
-    stopped, or its event loop blocked; it counts half. Bytes that have arrived in between are read
-    before the next tick.
+    stopped, or its event loop blocked; it counts as half a tick. Bytes that have arrived in between
+    are read before the next tick.
     """
 
     def __init__(self, options: FetchOptions) -> None:

@@ -111,8 +111,7 @@ def open_output(
             these records to `add` or `write_records`.
 
     Memory does not grow with what is written. A file appears under its name when it is complete.
-    Raises ValueError for arguments that cannot be meant; entering, writing and leaving raise
-    OSError.
+    Raises ValueError for contradictory arguments; entering, writing and leaving raise OSError.
     """
     if path is not None:
         path = os.fspath(path)

@@ -136,7 +136,7 @@ class Output:
     ) -> None:
         self.encoding = find_encoding(path)
         self.written = 0
-        """Number of bytes that were written behind the head."""
+        """Number of bytes that were written after the head."""
         self.name = path or "standard output"
         self.descriptor = -1
         """Descriptor of the open file; below 0 if none is open."""

@@ -3,7 +3,7 @@
 JSON lines (https://jsonlines.org) are objects in ASCII. In CSV (RFC 4180) and TSV, extensions are
 JSON in their cells, and absent values are empty cells. Control characters and blanks in URLs are
 percent-encoded, so that a record is one line. A cell that a spreadsheet would run as a formula
-gets an apostrophe in front. In CSV, so does a formula behind a semicolon, except in the first
+gets an apostrophe in front. In CSV, so does a formula after a semicolon, except in the first
 column. CSV quotes cells where needed; TSV has no quotes (IANA, text/tab-separated-values).
 """
 

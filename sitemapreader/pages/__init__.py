@@ -1,8 +1,8 @@
 """Pages: the responses of listed URLs, and the facts in a page about itself.
 
 `facts` are read from bytes. `client` requests pages, as the robots.txt files in `robots` allow.
-`visit` asks servers for pages by it, and `folder` the files of a built site; both give a
-`PageVisit`. `soft_404` tells which of these pages are error pages,
+`visit` requests pages with it, and `folder` reads the files of a built site; both give a
+`PageVisit`. `soft_404` finds which of these pages are error pages,
 and `faults` what is wrong with each response.
 """
 

@@ -353,7 +353,7 @@ def is_missing_notice(title: str, text: str) -> bool:
 
 
 def hash_text(text: str) -> str:
-    """Return a hash of a text, behind the version of the hashed text.
+    """Return a hash of a text, after the version of the hashed text.
 
     White space, composition (NFC) and soft hyphens do not count.
     """

@@ -54,7 +54,7 @@ def find_fault(
     """Return the first fault of a response that is evidence about its page.
 
     Args:
-        status: of the last response, 0 for none.
+        status: of the last response, 0 if there is none.
         has_failed: if there is no response, because of an error.
         leads_to_login: by its redirects.
         is_soft_404: as `find_soft_errors` says.

@@ -34,7 +34,7 @@ _SHOWN_WORD = re.compile(r"\w+")
 
 
 def find_folder(url: str) -> str:
-    """Return the key of the origin and the first folder of a URL; "" for none."""
+    """Return the key of the origin and the first folder of a URL; "" if there is none."""
     match = FIRST_FOLDER.match(url_key(url))
     if match is None:
         return ""

@@ -143,7 +143,7 @@ class SitemapReaderSpider(Spider):
         self._follow = [re.compile(pattern) for pattern in self.sitemap_follow]
 
     def _find_size(self, name: str) -> int:
-        """Return one of Scrapy's settings of a size, which the spider may override; 0 for none."""
+        """Return one of Scrapy's settings of a size, or 0; the spider may override it."""
         settings = Settings()
         crawler = getattr(self, "crawler", None)
         if crawler is not None:

@@ -135,7 +135,7 @@ def test_a_sitemap_that_was_never_there_is_not_waited_for_once_nothing_names_it(
         publish(site, *names)
         said.append(run(site, *words).said)
     assert f"because {dead} may list them, and was not read (http-status" in said[1]
-    assert "or stop naming it if it is gone for good" in said[1]
+    assert "or remove it from robots.txt or its index" in said[1]
     assert "not unlisted yet" not in said[-1]
     assert "/1" in "".join(run(site, "state", "site.db", "--unlisted").lines)
 

@@ -235,7 +235,7 @@ def test_what_an_index_dates_too_early(tmp_path: Path) -> None:
     done = run(*words, cwd=tmp_path)
     assert done.stdout == ""
     assert (
-        "older than --since, says their index, whose dates are often old: "
+        "skipped as older than --since according to their index (its dates are often stale): "
         f"{', '.join(urls[:3])} and 2 more "
         "(--no-prune reads them)"
     ) in done.stderr
@@ -267,7 +267,7 @@ def test_what_an_index_calls_unchanged(dated: str, tmp_path: Path) -> None:
         assert second.stdout == "https://example.org/new\n"
         return
     said = (
-        "not changed, says their index, whose dates are often old: "
+        "skipped as unchanged according to their index (its dates are often stale): "
         "https://example.org/1.xml (--no-prune reads them)"
     )
     assert (second.stdout, said in second.stderr) == ("", True)

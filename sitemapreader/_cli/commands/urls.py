@@ -94,7 +94,9 @@ class _UrlPrinter:
         self._output = open_entries(arguments, self._counts)
         self._tells_all = str(arguments.report).lower().endswith(".json")
         if self._tells_all and is_for_many(arguments):
-            raise UsageError("--report: .json tells all of one source: end with .jsonl")
+            raise UsageError(
+                "--report FILE.json requires a single source; for several, use .jsonl"
+            )
         self._report = None
         if not self._tells_all:
             self._report = _open_report("--report", arguments.report, OUTCOME_COLUMNS)

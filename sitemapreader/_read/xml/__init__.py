@@ -5,7 +5,7 @@ In order of cost, a record is read by:
 - `read_whole`: all of a small common document at once, by the pattern;
 - `PatternReader`: the common records of a batch, by one regular expression; their extensions stay
   text until their first use;
-- `TreeReader.parse_batch`: other records, by the standard library's tree builder, behind a start
+- `TreeReader.parse_batch`: other records, by the standard library's tree builder, after a start
   tag of ours. `RecordTexts` makes the entries of plain ones, as it does for the pattern;
 - `TreeReader.parse_record`: one record that was cut out, because something in it or beside it is
   odd;

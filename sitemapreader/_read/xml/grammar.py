@@ -85,7 +85,7 @@ class Grammar:
         return "".join(conditions)
 
     def field(self, name: str) -> str:
-        """Write a field, behind its `<`."""
+        """Write a field, after its `<`."""
         return self.once(f"{name}>", _TEXT, f"</{name}>{_GAP}")
 
     def quoted(self, values: dict[str, str]) -> str:
@@ -146,8 +146,8 @@ def write_record_pattern(
         f"<(?![!?]|/?+{_PREFIX_PATTERN}(?ai:{names})[ \t\r\n/>])",
     ]
     odd = f"(?P<odd><{record}(?=[ \t\r\n>]){ATTRIBUTES}>{_repeat(inside)}</{record}{_GAP}>)"
-    behind = f"{_GAP}(?>(?:{COMMENT}{_GAP})*)"
-    return re.compile(f"(?:{common}|{odd})(?P<end>){behind}|{_REST}")
+    trailing = f"{_GAP}(?>(?:{COMMENT}{_GAP})*)"
+    return re.compile(f"(?:{common}|{odd})(?P<end>){trailing}|{_REST}")
 
 
 # -- elements that will need no Issue
@@ -207,7 +207,7 @@ def _write_clean_field(
     prefix: str,
     required: tuple[str, ...],
 ) -> str:
-    """Write a field, empty or not, behind the prefix of its start tag."""
+    """Write a field, empty or not, after the prefix of its start tag."""
     is_required = field.name in required
     values = CERTAIN_TEXTS | {take_text: _QUOTED, take_url: f"(?:{_URL})?"}
     start = field.tag + grammar.quoted(

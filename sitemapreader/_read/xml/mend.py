@@ -63,7 +63,7 @@ _NO_CONTENT = re.compile(r"\s*+(?=<|\Z)")
 _MEND_STEP_CHARS = 4_096
 """Characters that are mended between two pauses; 6 ms of short tags."""
 _TAIL_SAMPLE_CHARS = 200
-"""Characters of text behind the root that an Issue shows."""
+"""Characters of text after the root that an Issue shows."""
 _IN_NAMES = dict.fromkeys(map(ord, ".-"), "_")
 
 
@@ -114,7 +114,7 @@ class Mender:
     _passed: int = 0
     """Place up to which all was read, except unclosed constructs."""
     is_odd: bool = False
-    """True if nothing closes a comment, or an end tag behind the root closes nothing."""
+    """True if nothing closes a comment, or an end tag after the root closes nothing."""
     _counted: int = 0
     _found: dict[re.Pattern[str], re.Match[str] | None] = attrs.Factory(dict)
     _finished: list[Record] = attrs.Factory(list)
@@ -432,10 +432,10 @@ class Mender:
         return name is not None and not (closing and name[1] in known)
 
     def _find_end(self, begin: str, start: int) -> int:
-        """Find where reading continues behind an unclosed construct.
+        """Find where reading continues after an unclosed construct.
 
         That is the next tag. A comment may contain tags, so it ends before the next record, but
-        only if the root ends behind it: otherwise the document may be cut.
+        only if the root ends after it: otherwise the document may be cut.
         """
         following = self._find(_TAG_BEGIN, start)
         if begin == COMMENT_START:

@@ -1,6 +1,6 @@
 """The reader of well-formed records by the standard library's tree builder.
 
-Records are parsed behind a start tag of our making, which binds the namespaces that are bound where
+Records are parsed after a start tag of our making, which binds the namespaces that are bound where
 they stand: so no parser ever sees a DOCTYPE, and no state outlives a batch. The parser is given one
 record after the other, so that it is known which one it refuses; the mender tells that to the same
 tree builder.
@@ -100,7 +100,7 @@ class TreeReader:
     _prolog: Prolog
     _limits: Limits
     _batch_chars: int = _STEP_CHARS
-    """Characters of the next batch: few behind an odd one."""
+    """Characters of the next batch: few after an odd one."""
 
     def parse_batch(
         self,
@@ -184,7 +184,7 @@ class TreeReader:
         has_reference = "&" in text and len(text) <= _STEP_CHARS
         if has_reference and ODD_REFERENCE.search(text):
             text = _mend_references(text, begin, repairs)
-        parser = XMLParser(  # noqa: S314 (a DTD cannot stand behind a start tag)
+        parser = XMLParser(  # noqa: S314 (a DTD cannot stand after a start tag)
             target=TreeBuilder(insert_pis=True, pi_factory=make_instruction)
         )
         with suppress(ParseError, ValueError):  # ValueError: a byte that is not UTF-8
@@ -207,11 +207,11 @@ class TreeReader:
         if len(tags) != 1:
             return False
         (tag,) = tags
-        behind = "".join([each.tail or "" for each in root])
+        tails = "".join([each.tail or "" for each in root])
         return (
             self._prolog.names[tag].own in self._prolog.records
             and len(root) == len(list(root.iter(tag)))
-            and BLANKS.fullmatch(behind) is not None
+            and BLANKS.fullmatch(tails) is not None
             and not self._find_excess(root, text)
         )
 
@@ -226,11 +226,11 @@ class TreeReader:
         return _write_start_tag(tuple(self._prolog.namespaces.items()))
 
     def wrap(self, text: str) -> str:
-        """Return records as a document, behind the start tag."""
+        """Return records as a document, after the start tag."""
         return f"{self.start_tag}{text}{_END_TAG}"
 
     def is_well_formed_around(self, text: str, *, is_tail: bool) -> bool:
-        """Return whether text between two records, or behind the last, is well-formed.
+        """Return whether text between two records, or after the last, is well-formed.
 
         It may open and close elements around records; a tail also ends the document.
         """
@@ -239,7 +239,7 @@ class TreeReader:
         if is_tail:
             return is_well_formed(f"{start_tag}{text}")
         # A gap is any text: a whole second document with its own DOCTYPE, say. That is refused
-        # behind a start tag; the armed parser refuses it regardless.
+        # after a start tag; the armed parser refuses it regardless.
         parser = DefusedXMLParser(target=object(), forbid_dtd=True)
         # a call for each piece of text: 8 ms for 60 KB
         parser.parser.DefaultHandlerExpand = None
@@ -342,8 +342,8 @@ def _line_numbers(
 
 
 def parse_element(start_tag: str, text: str) -> Element:
-    """Parse well-formed elements behind a start tag; return their parent."""
-    parser = XMLParser()  # noqa: S314 (a DTD cannot stand behind a start tag)
+    """Parse well-formed elements after a start tag; return their parent."""
+    parser = XMLParser()  # noqa: S314 (a DTD cannot stand after a start tag)
     parser.feed(f"{start_tag}{text}{_END_TAG}")
     element: Element = parser.close()
     return element

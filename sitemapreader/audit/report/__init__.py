@@ -33,7 +33,7 @@ REPORT_SUFFIXES |= {".md": "markdown", ".xml": "junit"}
 _COMPARISON_SUFFIXES = REPORT_SUFFIXES | {".csv": "csv"}
 """Suffix of a file -> the format that it names."""
 HITS_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
-"""Suffixes of a file of all hits; all but the first also with .gz behind them."""
+"""Suffixes of a file of all hits; all but the first also with .gz after them."""
 _WORKBOOK_SUFFIX = ".xlsx"
 GRADES = {"error": "error", "warning": "warning", "info": "note"}
 """Severity, the gravest first -> what a finding of it is called, in SARIF too."""
