@@ -32,7 +32,6 @@ SignatureForm: TypeAlias = Literal["string", "dictionary"]
 DIRECTORY_PATH = "/.well-known/http-message-signatures-directory"
 """Path at which verifiers look for the keys of an agent that is an origin."""
 DIRECTORY_TYPE = "application/http-message-signatures-directory+json"
-SIGNATURE_HEADERS = ("signature", "signature-agent", "signature-input")
 
 _REQUEST_TAG = "web-bot-auth"
 _DIRECTORY_TAG = "http-message-signatures-directory"

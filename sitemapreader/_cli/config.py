@@ -16,6 +16,7 @@ from sitemapreader._cli.parser import UsageError, usage_errors
 from sitemapreader._types.arguments import Changes, Follow, Sample, Search
 from sitemapreader._types.habits import suggest
 from sitemapreader._types.options import FetchOptions, Limits
+from sitemapreader._types.patterns import is_chosen
 from sitemapreader._walk.config import make_config
 from sitemapreader.fetch.client import Trust
 from sitemapreader.fetch.proxies import Proxies
@@ -105,8 +106,7 @@ def _make_follow(given: dict[str, Any]) -> Follow:
         return choice
 
     def follow(child: SitemapEntry) -> bool:
-        is_wanted = not wanted or any(pattern.search(child.loc) for pattern in wanted)
-        return is_wanted and not any(pattern.search(child.loc) for pattern in unwanted)
+        return is_chosen(child.loc, wanted, unwanted)
 
     return attrs.evolve(choice, only=follow)
 

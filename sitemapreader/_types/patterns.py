@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from fnmatch import translate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _QUERY = re.compile(r"\?(?=[\w.-]+=)")
 _STAR = re.compile(r"(?<![^/*])\*|(?<=[\w/=%-])\*$")
@@ -60,6 +64,17 @@ def _explain(text: str, error: re.error) -> str:
         f"{text!r} is not a regular expression ({error}): "
         rf"escape special characters with \, as in {re.escape(text)}"
     )
+
+
+def is_chosen(
+    text: str,
+    include: Sequence[re.Pattern[str]],
+    exclude: Sequence[re.Pattern[str]],
+) -> bool:
+    """Return whether a pattern is found in a text, if any are included, and none of the others."""
+    if include and not any(pattern.search(text) for pattern in include):
+        return False
+    return not any(pattern.search(text) for pattern in exclude)
 
 
 def doubt_pattern(text: str) -> str:

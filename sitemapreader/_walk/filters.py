@@ -13,6 +13,7 @@ from hashlib import blake2b
 from itertools import repeat
 from typing import TYPE_CHECKING
 
+from sitemapreader._types.patterns import is_chosen
 from sitemapreader._types.rows import (
     Rows,
     count_odd,
@@ -24,6 +25,7 @@ from sitemapreader._types.urls import may_climb, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from sitemapreader._types.models import UrlEntry
     from sitemapreader._walk.context import WalkContext
@@ -82,17 +84,17 @@ class EntryFilter:
         """Deliver the sample of the entries of all documents."""
         if self.sample is None:
             return
+        report = context.report
+        report.sampled_from = self.sample.total
         entries = [entry for _, entry in self.sample.list_entries()]
-        context.report.sampled_from = self.sample.total
-        documents = {
-            document.final_url: document for document in context.report.documents
-        }
+        documents = {document.final_url: document for document in report.documents}
         for entry in entries:
-            if document := documents.get(entry.sitemap):
+            document = documents.get(entry.sitemap)
+            if document is not None:
                 document.entries += 1
                 document.filtered -= 1
         if entries:
-            self.count_delivered(context.report, entries)
+            self.count_delivered(report, entries)
             await context.emit(entries)
 
     def deduplicate(self, rows: Rows) -> Rows:
@@ -100,7 +102,8 @@ class EntryFilter:
         if self._seen is None:
             return rows
         add = self._seen.add
-        return select_rows(rows, [add(url_key(loc)) for loc in get_column(rows, "loc")])
+        marks = [add(url_key(loc)) for loc in get_column(rows, "loc")]
+        return select_rows(rows, marks)
 
     def select(self, rows: Rows, scope: tuple[str, ...]) -> tuple[Rows, int]:
         """Return the entries that pass all filters but `unique`, and a count.
@@ -108,47 +111,51 @@ class EntryFilter:
         The count is that of entries outside `scope`, which are URL prefixes as `folder_of` makes
         them; with scope="keep" these entries pass.
         """
-        outside = _find_outside(get_column(rows, "loc"), scope)
+        locs = get_column(rows, "loc")
+        outside = _find_outside(locs, scope)
         if outside and not self._keep_outside:
             dropped = set(outside)
-            rows = select_rows(
-                rows, [loc not in dropped for loc in get_column(rows, "loc")]
-            )
+            marks = [loc not in dropped for loc in locs]
+            rows = select_rows(rows, marks)
+            locs = get_column(rows, "loc")
         if self._include or self._exclude:
-            rows = select_rows(
-                rows, [self._is_wanted(loc) for loc in get_column(rows, "loc")]
-            )
+            marks = [is_chosen(loc, self._include, self._exclude) for loc in locs]
+            rows = select_rows(rows, marks)
         if self._codes:
             # rows by columns have no extensions, and so no languages
             rows = [row for row in rows if self._has_language(row)]
         return self._select_dates(rows), len(outside)
 
     def _select_dates(self, rows: Rows) -> Rows:
+        """Return the entries that pass `since` and `until`."""
         keep = self._keep_undated
         since = self._since
         until = self._until
         if since is not None:
             rows = [row for row in rows if is_recent(row, since, keep_undated=keep)]
         if until is not None:
-            dated = ((row, row.date) for row in rows)
-            rows = [
-                row for row, day in dated if (keep if day is None else day <= until)
-            ]
+            rows = [row for row in rows if _is_until(row, until, keep_undated=keep)]
         return rows
 
     def _has_language(self, row: UrlEntry) -> bool:
+        """Return whether a record is in one of the wanted languages."""
         codes = list_languages(row)
-        if not codes and _NO_LANGUAGE not in self._codes:
-            self.without_language += 1
-        written = (code.lower().replace("_", "-") for code in codes or (_NO_LANGUAGE,))
-        return any(
-            code in self._codes or code.startswith(self._prefixes) for code in written
-        )
+        if not codes:
+            codes = [_NO_LANGUAGE]
+            if _NO_LANGUAGE not in self._codes:
+                self.without_language += 1
+        for code in codes:
+            written = code.lower().replace("_", "-")
+            if written in self._codes or written.startswith(self._prefixes):
+                return True
+        return False
 
-    def _is_wanted(self, loc: str) -> bool:
-        if self._include and not any(pattern.search(loc) for pattern in self._include):
-            return False
-        return not any(pattern.search(loc) for pattern in self._exclude)
+
+def _is_until(entry: UrlEntry, until: datetime, *, keep_undated: bool) -> bool:
+    """Return whether an entry passes `until`."""
+    if entry.date is None:
+        return keep_undated
+    return entry.date <= until
 
 
 def list_languages(entry: UrlEntry) -> list[str]:
@@ -156,10 +163,14 @@ def list_languages(entry: UrlEntry) -> list[str]:
 
     A page may be for several regions, and its own links may spell its URL otherwise.
     """
-    key = url_key(entry.loc) if entry.alternates else ""
-    own = [each.hreflang for each in entry.alternates if url_key(each.href) == key]
-    named = [code for code in own if code and code.lower() != "x-default"]
-    return named or [code for code in (entry.language,) if code]
+    named: list[str] = []
+    if entry.alternates:
+        key = url_key(entry.loc)
+        own = [each.hreflang for each in entry.alternates if url_key(each.href) == key]
+        named = [code for code in own if code and code.lower() != "x-default"]
+    if not named and (language := entry.language):
+        named.append(language)
+    return named
 
 
 def _find_outside(locs: list[str], scope: tuple[str, ...]) -> list[str]:
@@ -168,23 +179,21 @@ def _find_outside(locs: list[str], scope: tuple[str, ...]) -> list[str]:
     That is the folder of their sitemap, on the same scheme, host and port
     (https://www.sitemaps.org/protocol.html#location), which a `..` may leave again.
     """
-    outside = []
+    suspects = []
     if not all(map(str.startswith, locs, repeat(scope))):
-        outside = [loc for loc in locs if not loc.startswith(scope)]
+        suspects = [loc for loc in locs if not loc.startswith(scope)]
     # nothing climbs out of an origin, and most sitemaps lie at its root
-    if any(prefix.count("/") > 3 for prefix in scope) and may_climb("".join(locs)):
-        outside = [loc for loc in locs if may_climb(loc) or not loc.startswith(scope)]
-    if not outside:
-        return []
-    begins = [loc[: loc.find("/", 8) + 1] for loc in outside]
-    foreign = {begin for begin in set(begins) if _is_foreign(begin, scope)}
-    near = {
-        loc for loc, begin in zip(outside, begins, strict=True) if begin not in foreign
-    }
-    spelled = {loc for loc in near if url_key(loc).startswith(scope)}
-    if spelled:
-        return [loc for loc in outside if loc not in spelled]
-    return outside
+    has_folder = any(prefix.count("/") > 3 for prefix in scope)
+    if has_folder and may_climb("".join(locs)):
+        suspects = [loc for loc in locs if may_climb(loc) or not loc.startswith(scope)]
+    # The keys of URLs, which have one spelling, take long to make: for foreign hosts none is made.
+    begins = {loc[: loc.find("/", 8) + 1] for loc in suspects}
+    foreign = tuple(begin for begin in begins if _is_foreign(begin, scope))
+    return [
+        loc
+        for loc in suspects
+        if loc.startswith(foreign) or not url_key(loc).startswith(scope)
+    ]
 
 
 def _is_foreign(begin: str, scope: tuple[str, ...]) -> bool:
@@ -214,9 +223,11 @@ class SeenKeys:
         """Add `text`; return whether it is new."""
         # Two, as one has 32 bits in some builds of Python.
         value = (hash(text) << 32 ^ hash(f"{text}#")) & _WORD
-        table = self._tables[value >> (64 - _SHARD_BITS)]
+        shard = value >> (64 - _SHARD_BITS)
+        table = self._tables[shard]
         place = bisect_left(table, value)
-        if place < len(table) and table[place] == value:
+        is_known = place < len(table) and table[place] == value
+        if is_known:
             return False
         table.insert(place, value)
         return True
@@ -252,8 +263,9 @@ class DrawnSample:
         marks = [rank < self._most for rank in ranks]
         if not any(marks):
             return
-        low = (rank for rank in ranks if rank < self._most)
-        for rank, entry in zip(low, list(select_rows(rows, marks)), strict=True):
+        low = [rank for rank in ranks if rank < self._most]
+        entries = list(select_rows(rows, marks))
+        for rank, entry in zip(low, entries, strict=True):
             known = self._kept.get(rank)
             if known is None or _order(entry) < _order(known[1]):
                 self._kept[rank] = site, entry
