@@ -8,7 +8,7 @@ import attrs
 
 from sitemapreader._types.counts import inflect
 from sitemapreader._types.dates import is_since
-from sitemapreader._types.issues import IssueCode, make_issue, without_userinfo
+from sitemapreader._types.issues import IssueCode, without_userinfo
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.options import MAX_URL_CHARS
 from sitemapreader._types.outcomes import (
@@ -114,8 +114,10 @@ class Children:
         value: str | None = None,
     ) -> None:
         """Report an Issue of the document."""
-        issue = make_issue(code, self._document.final_url, url=url, value=value)
-        await self._context.report_issue(issue, self._document)
+        document = self._document
+        await self._context.report_code(
+            code, document.final_url, document, url=url, value=value
+        )
 
     async def _add(self, entry: SitemapEntry) -> None:
         """Put a child in the frontier, or skip it with its reason."""

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 import attrs
 
 from sitemapreader._types.errors import FetchError
-from sitemapreader._types.issues import Issue, IssueCode
+from sitemapreader._types.issues import Issue, IssueCode, make_issue
 from sitemapreader._types.models import SitemapEntry
+from sitemapreader._types.outcomes import issue_from_error
 from sitemapreader._types.rows import Rows
 from sitemapreader.fetch.hosts import HostBreaker
 
@@ -253,6 +254,23 @@ class WalkContext:
         """Put an Issue in the report; hand it to the consumer unless there are too many."""
         if self.report.add_issue(issue, document):
             await self.emit((issue,))
+
+    async def report_code(
+        self,
+        code: IssueCode,
+        sitemap: str = "",
+        document: Document | None = None,
+        *,
+        url: str | None = None,
+        value: str | None = None,
+    ) -> None:
+        """Report an Issue of this code, as `make_issue` makes it."""
+        issue = make_issue(code, sitemap, url=url, value=value)
+        await self.report_issue(issue, document)
+
+    async def report_error(self, error: FetchError, document: Document) -> None:
+        """Report the Issue of a failed fetch."""
+        await self.report_issue(issue_from_error(error, document), document)
 
 
 def borrow_fetcher(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sitemapreader._types.counts import count_units, inflect
-from sitemapreader._types.issues import IssueCode, make_issue
+from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import Via
 from sitemapreader._types.outcomes import (
     ABSENT_STATUSES,
@@ -133,9 +133,7 @@ class WalkEnding:
                 if why:
                     what = f"{what} ({why})"
                 said = f"{number} {what}: {' '.join(urls[:3])}"
-                await self._context.report_issue(
-                    make_issue(code, url=first, value=said)
-                )
+                await self._context.report_code(code, url=first, value=said)
 
     async def _report_disallowed(self) -> None:
         """Report the guesses and the page that robots.txt disallows, if they may hide a sitemap."""
@@ -156,9 +154,7 @@ class WalkEnding:
             named = [count_units(len(urls), "guessed paths")] if urls else []
             said = " and ".join([*named, *(["the start page"] if pages else [])])
             urls += pages
-            await self._context.report_issue(
-                make_issue(code, self._site, url=urls[0], value=said)
-            )
+            await self._context.report_code(code, self._site, url=urls[0], value=said)
 
     async def _report_false_dates(self) -> None:
         """Report the indexes with a date that is too old, if others of them led to a skip."""
@@ -170,8 +166,8 @@ class WalkEnding:
             number = count_units(len(urls), "sitemaps")
             said = f"{number} skipped: {' '.join(urls[:3])}"
             url = self._frontier.false_dates[index]
-            await self._context.report_issue(
-                make_issue(IssueCode.INDEX_DATE, index, url=url, value=said)
+            await self._context.report_code(
+                IssueCode.INDEX_DATE, index, url=url, value=said
             )
 
     async def _report_other_site(self) -> None:
@@ -186,9 +182,7 @@ class WalkEnding:
         for plain, host in report.tally.hosts.items():
             if report.tally.home and plain not in homes:
                 said = f"all URLs are on {host}"
-                await self._context.report_issue(
-                    make_issue(IssueCode.OTHER_SITE, site, value=said)
-                )
+                await self._context.report_code(IssueCode.OTHER_SITE, site, value=said)
 
     def _end_skipped(self) -> Iterator[None]:
         """Give each sitemap that was not fetched its outcome, one a step."""

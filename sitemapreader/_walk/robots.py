@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader._read.robots import Robots
 from sitemapreader._types.errors import FetchError
-from sitemapreader._types.issues import Issue, IssueCode, make_issue
+from sitemapreader._types.issues import Issue, IssueCode
 from sitemapreader._types.options import ROBOTS_MAX_BYTES
 from sitemapreader._types.outcomes import (
     WALK_LIMITS,
@@ -119,9 +119,7 @@ class WalkRobots(RobotsCache):
             issue_from_error(error, document) if is_silent else None,
         )
         if error.code in _LEADS_NOWHERE:
-            await self._context.report_issue(
-                make_issue(error.code, document.url), document
-            )
+            await self._context.report_code(error.code, document.url, document)
         elif not absent:
             await self._note_unreachable(error, document)
         status = Status.SKIPPED if absent else Status.FAILED
@@ -129,7 +127,6 @@ class WalkRobots(RobotsCache):
         return Robots(document.url, complete=absent)
 
     async def _note_unreachable(self, error: FetchError, document: Document) -> None:
-        issue = make_issue(
-            IssueCode.ROBOTS_UNREACHABLE, document.url, value=error.cause
+        await self._context.report_code(
+            IssueCode.ROBOTS_UNREACHABLE, document.url, document, value=error.cause
         )
-        await self._context.report_issue(issue, document)

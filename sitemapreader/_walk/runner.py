@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader._event_loop import contain
 from sitemapreader._types.errors import FetchError
-from sitemapreader._types.issues import IssueCode, make_issue
+from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import Via
 from sitemapreader._types.urls import is_robots_url, url_key
 from sitemapreader._walk.ending import WalkEnding
@@ -82,12 +82,10 @@ class WalkRunner:
             try:
                 robots = await self.rules.robots.read_named(entry.loc, Via.GIVEN)
             except FetchError as error:  # the budget
-                await self.context.report_issue(make_issue(error.code, entry.loc))
+                await self.context.report_code(error.code, entry.loc)
                 continue
             if not robots.sitemaps:
-                await self.context.report_issue(
-                    make_issue(IssueCode.NO_SITEMAP, entry.loc)
-                )
+                await self.context.report_code(IssueCode.NO_SITEMAP, entry.loc)
             await self.context.emit(robots.sitemaps)
             await self._add_roots(robots.sitemaps)
         self.context.report.announce_outcomes()
@@ -160,13 +158,8 @@ class WalkRunner:
             return error.code
         is_guess = entry.via is Via.WELL_KNOWN  # the end reports these at once
         if code is not None and not (is_guess and code is IssueCode.ROBOTS_DISALLOWED):
-            if sitemap.parent:
-                parent = sitemap.parent.document
-            else:
-                parent = None
-            await self.context.report_issue(
-                make_issue(code, entry.sitemap, url=entry.loc), parent
-            )
+            index = sitemap.parent.document if sitemap.parent else None
+            await self.context.report_code(code, entry.sitemap, index, url=entry.loc)
         return code
 
 

@@ -21,14 +21,13 @@ from sitemapreader._event_loop import run_aside
 from sitemapreader._read.html import find_generators, find_hints
 from sitemapreader._types.arguments import Search
 from sitemapreader._types.errors import LOGIN_STATUSES, FetchError
-from sitemapreader._types.issues import IssueCode, make_issue
+from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.outcomes import (
     REFUSALS,
     Document,
     Role,
     Status,
-    issue_from_error,
 )
 from sitemapreader._types.urls import (
     check_url,
@@ -176,7 +175,9 @@ class SiteSearch:
         if result is ProbeResult.NOT_FOUND and self._moved_to:
             site = self._moved_to
             if not await belongs_to_any("site", [search.site], site):
-                await self._report(IssueCode.SITE_MOVED, url=site)
+                await self.context.report_code(
+                    IssueCode.SITE_MOVED, self.search.site, url=site
+                )
             # Once only, so that moves in a circle end. The new URL is not trusted: the caller has
             # named the old one.
             moved = attrs.evolve(self, search=attrs.evolve(search, site=site))
@@ -189,16 +190,6 @@ class SiteSearch:
                 await self._report_failure(result)
             else:
                 await self.context.report_issue(silence, document)
-
-    async def _report(
-        self,
-        code: IssueCode,
-        *,
-        url: str | None = None,
-        value: str | None = None,
-    ) -> None:
-        issue = make_issue(code, self.search.site, url=url, value=value)
-        await self.context.report_issue(issue)
 
     async def _try_site(self) -> bool:
         """Try a URL with a path as a sitemap; return whether that was all there is to do."""
@@ -255,9 +246,7 @@ class SiteSearch:
                 # The start page was not requested: that would be one more refusal.
                 page = Document(site, role=Role.PAGE, via=Via.GIVEN)
                 report.end_document(page, Status.FAILED, IssueCode.LOGIN_REQUIRED)
-            await self.context.report_issue(
-                make_issue(IssueCode.LOGIN_REQUIRED, site), page
-            )
+            await self.context.report_code(IssueCode.LOGIN_REQUIRED, site, page)
         else:
             tried = [each for each in report.documents if each.via is Via.WELL_KNOWN]
             forbidden = sum(each.http_status == _FORBIDDEN for each in tried)
@@ -272,7 +261,9 @@ class SiteSearch:
                 causes.append(f"{folder} has a sitemap: read that folder")
             if forbidden:
                 causes.append(f"{forbidden} of {len(tried)} guessed paths return 403")
-            await self._report(IssueCode.NO_SITEMAP, value="; ".join(causes) or None)
+            await self.context.report_code(
+                IssueCode.NO_SITEMAP, site, value="; ".join(causes) or None
+            )
 
     async def try_all(self, *, reads_page: bool = True) -> ProbeResult:
         """Try the sitemaps that the site names, then the guesses, until one is a sitemap."""
@@ -281,7 +272,9 @@ class SiteSearch:
         try:
             robots = await rules.robots.find(search.site, Via.GIVEN)
         except FetchError as error:  # the budget
-            await self._report(error.code, url=error.url, value=error.detail or None)
+            await self.context.report_code(
+                error.code, search.site, url=error.url, value=error.detail or None
+            )
             return ProbeResult.NOT_FOUND
         failed, silence = rules.robots.find_failure(search.site)
         named = await self.try_entries(robots.sitemaps)
@@ -347,7 +340,7 @@ class SiteSearch:
         # else the site has a sitemap
         is_missed = not (is_forbidden or (self._empty and error.is_absent))
         if is_missed:
-            await self.context.report_issue(issue_from_error(error, document), document)
+            await self.context.report_error(error, document)
         is_failed = is_missed and error.code not in _FORBIDDING
         status = Status.FAILED if is_failed else Status.SKIPPED
         self.context.report.end_document(document, status, error.code)
@@ -378,9 +371,7 @@ class SiteSearch:
             status = Status.COMPLETE
             reason = ""
             if page.fault is not None:
-                await context.report_issue(
-                    issue_from_error(page.fault, document), document
-                )
+                await context.report_error(page.fault, document)
                 status = Status.PARTIAL
                 reason = str(page.fault.code)
             context.report.end_document(document, status, reason)
@@ -392,8 +383,8 @@ class SiteSearch:
                     said = f"{len(feeds)} feeds"
                 else:
                     said = None
-                await self._report(
-                    IssueCode.FEED_NOT_READ, url=feeds[0].loc, value=said
+                await context.report_code(
+                    IssueCode.FEED_NOT_READ, search.site, url=feeds[0].loc, value=said
                 )
         self._moved_to = await _find_move(search.site, page)
         if tried is not ProbeResult.FOUND and not found and search.probe != "never":

@@ -14,7 +14,6 @@ from sitemapreader._types.outcomes import (
     REFUSALS,
     Document,
     Status,
-    issue_from_error,
     judge_counts,
 )
 
@@ -90,7 +89,7 @@ class DocumentVerdict:
             )
             return Status.SKIPPED, gravest
         if fault is not None:
-            await context.report_issue(issue_from_error(fault, document), document)
+            await context.report_error(fault, document)
             if fault.code in REFUSALS:
                 return Status.SKIPPED, fault.code
         if self.decided:

@@ -10,7 +10,7 @@ import attrs
 
 from sitemapreader._event_loop import contain
 from sitemapreader._types.counts import count_units, inflect
-from sitemapreader._types.issues import IssueCode, make_issue, show_url
+from sitemapreader._types.issues import IssueCode, show_url
 from sitemapreader._types.models import Change, Event, UrlEntry
 from sitemapreader._types.options import check_count
 from sitemapreader._types.urls import host_of
@@ -287,8 +287,7 @@ class Walk(TaskStream[Batch]):
             asked = [] if reads_files(fetcher) else self.report.documents
             used = config.map_hosts.list_used(each.url for each in asked)
             for name, target in used:
-                issue = make_issue(IssueCode.HOST_MAPPED, url=name, value=target)
-                await context.report_issue(issue)
+                await context.report_code(IssueCode.HOST_MAPPED, url=name, value=target)
             if config.changes:  # pages are asked later
                 self._lent.push_async_exit(stack.pop_all())
 
@@ -300,8 +299,9 @@ class Walk(TaskStream[Batch]):
         resumption = await memory.begin()
         report.resumed = resumption.is_resumed
         if resumption.replaced:
-            issue = make_issue(IssueCode.STATE_REPLACED, value=resumption.replaced)
-            await context.report_issue(issue)
+            await context.report_code(
+                IssueCode.STATE_REPLACED, value=resumption.replaced
+            )
         await runner.run(resumption)
         # the next walk resumes this one
         if context.budget.exhausted is IssueCode.BUDGET_URLS:
@@ -314,9 +314,7 @@ class Walk(TaskStream[Batch]):
             report.left = found.left
             for url, lost, still_listed in found.shrunk:
                 said = f"{still_listed} {inflect(still_listed, 'URLs')} listed, {lost} missing"
-                await context.report_issue(
-                    make_issue(IssueCode.SHRUNK, url, value=said)
-                )
+                await context.report_code(IssueCode.SHRUNK, url, value=said)
             await self._deliver_removals(context)
 
     async def _deliver_removals(self, context: WalkContext) -> None:
