@@ -29,7 +29,7 @@ from sitemapreader._mcp.memory import (
 from sitemapreader._types.arguments import Changes
 from sitemapreader._types.counts import count_units
 from sitemapreader._types.dates import parse_since
-from sitemapreader._types.issues import IssueCode, excerpt
+from sitemapreader._types.issues import IssueCode, excerpt, sort_by_severity
 from sitemapreader._types.models import UrlEntry
 from sitemapreader._types.options import Limits
 from sitemapreader._types.outcomes import Document
@@ -233,9 +233,7 @@ class ToolAnswer(BaseModel):
         """Set the completeness, and the sitemaps that were not read, with the reasons."""
         lost = [document for document in report.documents if document.is_lost]
         self.documents_read = sum(document.is_answered for document in report.documents)
-        worst = sorted(
-            report.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1])
-        )
+        worst = sort_by_severity(report.counts)
         self.issues = {
             _explain_failure(str(code)): count
             for code, count in worst[:_MAX_NAMED_DOCUMENTS]

@@ -186,6 +186,11 @@ def list_errors(counts: Counter[IssueCode]) -> list[IssueCode]:
     return [code for code, count in counts.items() if code.severity is ERROR and count]
 
 
+def sort_by_severity(counts: Counter[IssueCode]) -> list[tuple[IssueCode, int]]:
+    """Return the codes and their counts, the worst and then the most frequent first."""
+    return sorted(counts.items(), key=lambda pair: (-pair[0].severity, -pair[1]))
+
+
 _USERINFO = re.compile(
     r"""(^|[\s"'])((?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//)[^/?#\\\s]*@"""
 )

@@ -68,12 +68,18 @@ class Children:
                 self._skip(entry, IssueCode.CHILD_URL_TOO_LONG)
             elif self._number > self._context.limits.children:
                 self._skip(entry, IssueCode.BUDGET_CHILDREN)
-            elif not self._is_held:
-                await self._add(entry)
-            elif self._frontier.space.reserve(entry.loc, url_key(entry.loc)):
-                self._held.append(entry)
+            elif self._is_held:
+                self._hold(entry)
             else:
-                self._skip(entry, IssueCode.BUDGET_MEMORY)
+                await self._add(entry)
+
+    def _hold(self, entry: SitemapEntry) -> None:
+        """Hold a child until the document ends, if there is memory for its URL."""
+        key = url_key(entry.loc)
+        if self._frontier.space.reserve(entry.loc, key):
+            self._held.append(entry)
+        else:
+            self._skip(entry, IssueCode.BUDGET_MEMORY)
 
     async def end(self, digest: bytes | None) -> None:
         """Add the held children, and report the skipped ones.
@@ -88,23 +94,29 @@ class Children:
             digests.add(digest)
         for entry in self._take_held():
             await self._context.loop_share.yield_if_due()
-            self._frontier.space.free(entry.loc, url_key(entry.loc))
+            key = url_key(entry.loc)
+            self._frontier.space.free(entry.loc, key)
             if is_duplicate:
                 self._frontier.skip_unqueued(entry, IssueCode.DUPLICATE_DOCUMENT)
             else:
                 await self._add(entry)
         for code, (first, number) in self._skipped.items():
-            await self.report(
-                code, first, value=f"{number} {inflect(number, 'children')}"
-            )
+            said = f"{number} {inflect(number, 'children')}"
+            await self.report(code, first, value=said)
 
     def _take_held(self) -> list[SitemapEntry]:
         """Return the held children; of the undated ones, the last first."""
         if self._config.follow.order == "document":
             return self._held
-        dated = [entry for entry in self._held if entry.lastmod is not None]
-        undated = [entry for entry in reversed(self._held) if entry.lastmod is None]
-        return sorted([*dated, *undated], key=rank_newest)
+        dated: list[SitemapEntry] = []
+        undated: list[SitemapEntry] = []
+        for entry in self._held:
+            if entry.lastmod is None:
+                undated.append(entry)
+            else:
+                dated.append(entry)
+        undated.reverse()
+        return sorted(dated + undated, key=rank_newest)
 
     async def report(
         self,
@@ -123,17 +135,13 @@ class Children:
         """Put a child in the frontier, or skip it with its reason."""
         frontier = self._frontier
         sitemap = self._sitemap
-        if (bare := without_userinfo(entry.loc)) != entry.loc:
-            await self.report(IssueCode.USERINFO_REMOVED, bare)
-            entry = attrs.evolve(entry, loc=bare)
-        if sitemap.descends_from(key := url_key(entry.loc)):
-            await self.report(IssueCode.CYCLE, entry.loc)
-            if key not in self._cycles:
-                self._cycles.add(key)
-                again = make_document(entry)
-                self._context.report.end_document(
-                    again, Status.SKIPPED, IssueCode.CYCLE
-                )
+        bare_url = without_userinfo(entry.loc)
+        if bare_url != entry.loc:
+            await self.report(IssueCode.USERINFO_REMOVED, bare_url)
+            entry = attrs.evolve(entry, loc=bare_url)
+        key = url_key(entry.loc)
+        if sitemap.descends_from(key):
+            await self._report_cycle(entry, key)
         elif frontier.find(key) is not None:
             return  # another index lists the same document
         elif sitemap.depth >= self._context.limits.depth:
@@ -148,23 +156,37 @@ class Children:
         else:
             frontier.add_child(entry, key, sitemap)
 
+    async def _report_cycle(self, entry: SitemapEntry, key: str) -> None:
+        """Report a child that is the document itself, or an index above it."""
+        await self.report(IssueCode.CYCLE, entry.loc)
+        if key in self._cycles:
+            return
+        self._cycles.add(key)
+        document = make_document(entry)
+        report = self._context.report
+        report.end_document(document, Status.SKIPPED, IssueCode.CYCLE)
+
     def _find_skip_reason(self, child: SitemapEntry) -> str:
         """Return why a child is not wanted, or ""."""
-        lastmod = child.lastmod
-        follow = self._config.follow.only
-        if self._config.follow.prune:
-            since = self._config.selection.since
-        else:
-            since = None
-        if lastmod and since and not is_since(lastmod, child.lastmod_text, since):
+        follow = self._config.follow
+        if follow.prune and self._is_too_old(child):
             return NOT_MODIFIED
-        if follow is None or self.are_wanted or follow(child):
+        if follow.only is None or self.are_wanted or follow.only(child):
             return ""
         return NOT_FOLLOWED
 
+    def _is_too_old(self, child: SitemapEntry) -> bool:
+        """Return whether the index dates a child before `since`."""
+        since = self._config.selection.since
+        if since is None or child.lastmod is None:
+            return False
+        return not is_since(child.lastmod, child.lastmod_text, since)
+
     def _skip(self, entry: SitemapEntry, code: IssueCode) -> None:
-        first, number = self._skipped.get(code, (entry.loc[:MAX_URL_CHARS], 0))
-        self._skipped[code] = first, number + 1
+        """Skip a child because of a limit, which is reported at the end."""
+        url = entry.loc[:MAX_URL_CHARS]
+        first, number = self._skipped.get(code, (url, 0))
+        self._skipped[code] = (first, number + 1)
         if code is IssueCode.CHILD_URL_TOO_LONG:  # counted, and not kept
             self._frontier.skipped.unnamed[code] += 1
         else:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 from sitemapreader._types.counts import inflect
 from sitemapreader._types.dates import is_since
 from sitemapreader._types.issues import Issue, IssueCode
-from sitemapreader._types.models import Format, SitemapEntry, UrlEntry, Via
+from sitemapreader._types.models import Event, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader._types.options import MAX_URL_CHARS
 from sitemapreader._types.rows import EntryColumns, Events, Rows, get_column
 from sitemapreader._walk.children import Children
@@ -55,10 +55,11 @@ class DocumentEntries:
 
         Return whether there may be more: not if the walk's limit of URLs is reached.
         """
-        if not _has_many_hosts(get_column(entries, "loc")):
+        locs = get_column(entries, "loc")
+        if not _has_many_hosts(locs):
             return await self._sample_or_send(entries)
-        for start in range(0, len(entries), _HARD_ENTRIES):
-            if not await self._sample_or_send(entries[start : start + _HARD_ENTRIES]):
+        for part in _split_rows(entries, _HARD_ENTRIES):
+            if not await self._sample_or_send(part):
                 return False
             await self._context.loop_share.yield_if_due()
         return True
@@ -69,44 +70,53 @@ class DocumentEntries:
         self._context.report.tally.note_listed(entries)
         if self._filter.has_since:
             self._note_dates(entries)
-        if (sample := self._filter.sample) is not None:
-            sample.add(self._filter.deduplicate(self._select(entries)))
+        sample = self._filter.sample
+        if sample is not None:
+            passed = self._select(entries)
+            unique = self._filter.deduplicate(passed)
+            sample.add(unique)
             self._document.filtered += len(entries)
             return True
-        size = self._memory.batch_entries
-        if len(entries) <= size:
-            return await self._filter_and_emit(entries)
-        for start in range(0, len(entries), size):
-            if not await self._filter_and_emit(entries[start : start + size]):
+        for part in _split_rows(entries, self._memory.batch_entries):
+            if not await self._filter_and_emit(part):
                 return False
         return True
 
     def _note_dates(self, entries: Rows) -> None:
+        """Keep the newest date; none in the future."""
         now = datetime.now(UTC)
-        days = [self.newest, *get_column(entries, "lastmod")]
-        past = (day for day in days if day is not None and day <= now)
-        self.newest = max(past, default=None)
+        for day in get_column(entries, "lastmod"):
+            if day is None or day > now:
+                continue
+            if self.newest is None or day > self.newest:
+                self.newest = day
 
     async def _filter_and_emit(self, entries: Rows) -> bool:
         """Filter entries that one acknowledgement covers, and send the kept ones."""
+        context = self._context
+        document = self._document
         offered = await self._memory.select(entries)
-        if self._context.budget.exhausted is IssueCode.BUDGET_URLS:
+        if context.budget.exhausted is IssueCode.BUDGET_URLS:
             return False
         passed = self._select(offered)
         unique = self._filter.deduplicate(passed)
         wanted = len(unique)
-        granted = self._context.budget.take_urls(wanted)
-        self._document.known += len(entries) - len(offered)
-        self._document.filtered += len(offered) - wanted
-        sent = unique if granted == wanted else unique[:granted]
+        granted = context.budget.take_urls(wanted)
+        document.known += len(entries) - len(offered)
+        document.filtered += len(offered) - wanted
+        sent = unique
+        if granted < wanted:  # the others are for the next walk
+            sent = unique[:granted]
         if sent:
-            self._document.entries += granted
-            self._filter.count_delivered(self._context.report, sent)
-            await self._context.emit(sent, self.count_new_bytes())
+            document.entries += granted
+            self._filter.count_delivered(context.report, sent)
+            size = self.count_new_bytes()
+            await context.emit(sent, size)
         await self._memory.record(passed, unique, granted)
-        return granted == wanted  # the others are for the next walk
+        return granted == wanted
 
     def _select(self, entries: Rows) -> Rows:
+        """Return the entries that pass the filters; count the ones that do not."""
         passed, outside = self._filter.select(entries, self.scope)
         self.outside += outside
         self._context.report.without_language = self._filter.without_language
@@ -123,8 +133,19 @@ def _has_many_hosts(locs: list[str]) -> bool:
     """Return whether URLs are on many hosts beyond ASCII, which take 1 ms each to encode."""
     if "".join(locs).isascii():
         return False
-    begins = {loc[: loc.find("/", 8)] for loc in locs if not loc.isascii()}
-    return sum(not begin.isascii() for begin in begins) > _HARD_ENTRIES
+    begins = {loc[: loc.find("/", 8)] for loc in locs}
+    hard = [begin for begin in begins if not begin.isascii()]
+    return len(hard) > _HARD_ENTRIES
+
+
+def _split_rows(entries: Rows, size: int) -> Iterator[Rows]:
+    """Yield entries in parts of a size at most."""
+    if len(entries) <= size:
+        yield entries
+        return
+    for start in range(0, len(entries), size):
+        stop = start + size
+        yield entries[start:stop]
 
 
 class Suspects:
@@ -141,8 +162,13 @@ class Suspects:
             held = self._held
             self._held = []
             return [*held, *events] if held else events
-        self._held += [each for each in events if isinstance(each, UrlEntry)]
-        return [each for each in events if not isinstance(each, UrlEntry)]
+        others: list[Event] = []
+        for event in events:
+            if isinstance(event, UrlEntry):
+                self._held.append(event)
+            else:
+                others.append(event)
+        return others
 
     def split(self) -> tuple[list[UrlEntry], list[SitemapEntry]]:
         """Return the pages and the sitemaps among the held entries, as the caller decides."""
@@ -150,7 +176,11 @@ class Suspects:
         sitemaps: list[SitemapEntry] = []
         for entry in self._held:
             sitemap = SitemapEntry(
-                entry.loc, entry.lastmod, Via.INDEX, entry.sitemap, entry.lastmod_text
+                entry.loc,
+                entry.lastmod,
+                Via.INDEX,
+                entry.sitemap,
+                entry.lastmod_text,
             )
             if self._follow(sitemap):
                 sitemaps.append(sitemap)
@@ -204,14 +234,14 @@ class Delivery:
         if isinstance(events, EntryColumns):
             return await self.entries.deliver(events)
         for kind, run in groupby(events, type):
-            if kind is UrlEntry:
-                if not await self.entries.deliver(cast("list[UrlEntry]", list(run))):
-                    return False
-            elif kind is SitemapEntry:
-                await self.deliver_sitemaps(cast("list[SitemapEntry]", list(run)))
-            else:
-                for issue in cast("Iterator[Issue]", run):
+            several: Any = list(run)
+            if kind is SitemapEntry:
+                await self.deliver_sitemaps(several)
+            elif kind is Issue:
+                for issue in several:
                     await self._context.report_issue(issue, self._document)
+            elif not await self.entries.deliver(several):
+                return False
         return True
 
     async def deliver_suspects(self) -> bool:
@@ -230,7 +260,8 @@ class Delivery:
         self._document.children += len(entries)
         kept = tuple(entry for entry in entries if len(entry.loc) <= MAX_URL_CHARS)
         self._memory.add_children(kept)
-        await self._context.emit(kept, self.entries.count_new_bytes())
+        size = self.entries.count_new_bytes()
+        await self._context.emit(kept, size)
         await self.children.add(entries)
 
     async def end(self, digest: bytes | None) -> None:
@@ -240,10 +271,15 @@ class Delivery:
         """
         await self.children.end(digest)
         entry = self._sitemap.entry
-        newest = self.entries.newest
-        day = entry.lastmod
-        if day and newest and not is_since(day, entry.lastmod_text, newest):
+        if self._is_dated_too_old(entry):
             self._frontier.false_dates.setdefault(entry.sitemap, entry.loc)
         if outside := self.entries.outside:
             said = f"{outside} {inflect(outside, 'entries')}"
             await self.children.report(IssueCode.OUT_OF_SCOPE, value=said)
+
+    def _is_dated_too_old(self, entry: SitemapEntry) -> bool:
+        """Return whether an index dates the sitemap before its newest entry."""
+        newest = self.entries.newest
+        if entry.lastmod is None or newest is None:
+            return False
+        return not is_since(entry.lastmod, entry.lastmod_text, newest)

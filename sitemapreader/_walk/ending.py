@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from sitemapreader._types.counts import count_units, inflect
@@ -38,6 +39,16 @@ _HIDES_SITEMAPS = frozenset(
     }
 )
 """Issues after which a site may have sitemaps that were not found."""
+_UNREAD_CODES = (
+    IssueCode.BUDGET_DOCUMENTS,
+    IssueCode.BUDGET_MEMORY,
+    IssueCode.BUDGET_BYTES,
+    IssueCode.BUDGET_SECONDS,
+    IssueCode.BUDGET_URLS,
+    IssueCode.HOST_REFUSES,
+    IssueCode.HOST_DOWN,
+)
+"""Reasons for which sitemaps are not read that the end reports, in its order."""
 _UNLIKELY_PATHS = tuple(f"/{path}" for path in WELL_KNOWN_PATHS[FEW_PATHS:])
 
 
@@ -67,36 +78,29 @@ class WalkEnding:
 
     def describe(self) -> WalkEnd:
         """Return the end as the memory of walks records it."""
+        skipped = self._frontier.skipped.named
+        was_searched = self._was_searched()
+        has_none = self._report.counts[IssueCode.NO_SITEMAP] > 0
         return WalkEnd(
             complete=self._report.complete,
             listed=self._frontier.list_wanted(),
-            knows_all=self._knows_all(),
+            knows_all=was_searched and not has_none,
             is_cut=self._context.budget.exhausted is not None,
-            names_none=self._names_none(),
-            skipped={
-                key: reason for key, (_, reason) in self._frontier.skipped.named.items()
-            },
+            names_none=was_searched and has_none,
+            skipped={key: reason for key, (_, reason) in skipped.items()},
         )
 
-    def _knows_all(self) -> bool:
-        """Return whether the frontier has all sitemaps that no index lists."""
-        return self._was_searched() and not self._report.counts[IssueCode.NO_SITEMAP]
-
-    def _names_none(self) -> bool:
-        """Return whether all that could name a sitemap was read, and no sitemap was found."""
-        return self._was_searched() and self._report.counts[IssueCode.NO_SITEMAP] > 0
-
     def _was_searched(self) -> bool:
+        """Return whether everything that could name a sitemap was read."""
         report = self._report
-        # Where the caller names the sitemaps, robots.txt has only its rules.
-        if self._site:
-            is_told = set()
-        else:
-            is_told = {IssueCode.ROBOTS_UNREACHABLE}
+        hiding = set(_HIDES_SITEMAPS)
+        if not self._site:
+            # Where the caller names the sitemaps, robots.txt has only its rules.
+            hiding.remove(IssueCode.ROBOTS_UNREACHABLE)
         return (
             not self._frontier.skipped.unnamed.total()
             and not self._is_search_cut()
-            and not any(map(report.counts.get, _HIDES_SITEMAPS - is_told))
+            and not any(report.counts[code] for code in hiding)
             and not any(map(_hides_sitemaps, report.documents))
         )
 
@@ -112,28 +116,22 @@ class WalkEnding:
         skipped = self._frontier.skipped
         if not (skipped.named or skipped.unnamed):
             return
-        left: dict[str, list[str]] = {}
+        left: defaultdict[str, list[str]] = defaultdict(list)
         for entry, reason in skipped.named.values():
-            left.setdefault(reason, []).append(entry.loc)
+            left[reason].append(entry.loc)
             await self._context.loop_share.yield_if_due()
-        for code in (
-            IssueCode.BUDGET_DOCUMENTS,
-            IssueCode.BUDGET_MEMORY,
-            IssueCode.BUDGET_BYTES,
-            IssueCode.BUDGET_SECONDS,
-            IssueCode.BUDGET_URLS,
-            IssueCode.HOST_REFUSES,
-            IssueCode.HOST_DOWN,
-        ):
-            urls = left.get(code, [])
-            if number := len(urls) + skipped.unnamed[code]:
-                first = urls[0] if urls else None
-                why = self._context.breaker.find_reason(first or "")[1]
-                what = f"{inflect(number, 'sitemaps')} skipped"
-                if why:
-                    what = f"{what} ({why})"
-                said = f"{number} {what}: {' '.join(urls[:3])}"
-                await self._context.report_code(code, url=first, value=said)
+        for code in _UNREAD_CODES:
+            urls = left[code]
+            number = len(urls) + skipped.unnamed[code]
+            if not number:
+                continue
+            first = urls[0] if urls else None
+            _, why = self._context.breaker.find_reason(first or "")
+            what = f"{inflect(number, 'sitemaps')} skipped"
+            if why:
+                what = f"{what} ({why})"
+            said = f"{number} {what}: {' '.join(urls[:3])}"
+            await self._context.report_code(code, url=first, value=said)
 
     async def _report_disallowed(self) -> None:
         """Report the guesses and the page that robots.txt disallows, if they may hide a sitemap."""
@@ -150,49 +148,57 @@ class WalkEnding:
             for document in self._report.documents
             if document.role is Role.PAGE and document.reason == code
         ]
-        if (likely or pages) and self._report.counts[IssueCode.NO_SITEMAP]:
-            named = [count_units(len(urls), "guessed paths")] if urls else []
-            said = " and ".join([*named, *(["the start page"] if pages else [])])
+        may_hide = likely or pages
+        if may_hide and self._report.counts[IssueCode.NO_SITEMAP]:
+            named = []
+            if urls:
+                named.append(count_units(len(urls), "guessed paths"))
+            if pages:
+                named.append("the start page")
+            said = " and ".join(named)
             urls += pages
             await self._context.report_code(code, self._site, url=urls[0], value=said)
 
     async def _report_false_dates(self) -> None:
         """Report the indexes with a date that is too old, if others of them led to a skip."""
-        left: dict[str, list[str]] = {}
+        false_dates = self._frontier.false_dates
+        left: defaultdict[str, list[str]] = defaultdict(list)
         for entry, reason in self._frontier.skipped.named.values():
-            if reason == NOT_MODIFIED and entry.sitemap in self._frontier.false_dates:
-                left.setdefault(entry.sitemap, []).append(entry.loc)
+            if reason == NOT_MODIFIED and entry.sitemap in false_dates:
+                left[entry.sitemap].append(entry.loc)
         for index, urls in left.items():
             number = count_units(len(urls), "sitemaps")
             said = f"{number} skipped: {' '.join(urls[:3])}"
-            url = self._frontier.false_dates[index]
+            url = false_dates[index]
             await self._context.report_code(
                 IssueCode.INDEX_DATE, index, url=url, value=said
             )
 
     async def _report_other_site(self) -> None:
         """Report that all URLs are on one other host: a copy may name the original."""
-        report = self._report
-        site = self._site
-        asked = (
-            each.final_url for each in report.documents if each.role is not Role.SITEMAP
-        )
-        # where it has moved
-        homes = {host_of(url or "").removeprefix("www.") for url in asked}
-        for plain, host in report.tally.hosts.items():
-            if report.tally.home and plain not in homes:
+        tally = self._report.tally
+        homes = set()  # where it has moved
+        for document in self._report.documents:
+            if document.role is not Role.SITEMAP:
+                host = host_of(document.final_url)
+                homes.add(host.removeprefix("www."))
+        for plain_host, host in tally.hosts.items():
+            if tally.home and plain_host not in homes:
                 said = f"all URLs are on {host}"
-                await self._context.report_code(IssueCode.OTHER_SITE, site, value=said)
+                await self._context.report_code(
+                    IssueCode.OTHER_SITE, self._site, value=said
+                )
 
     def _end_skipped(self) -> Iterator[None]:
         """Give each sitemap that was not fetched its outcome, one a step."""
         report = self._report
+        skipped = self._frontier.skipped
         self._frontier.end(LEFT_EARLY)
-        for key, (entry, reason) in self._frontier.skipped.named.items():
-            document = self._frontier.skipped.asked.get(key) or make_document(entry)
+        for key, (entry, reason) in skipped.named.items():
+            document = skipped.asked.get(key) or make_document(entry)
             report.end_document(document, Status.SKIPPED, reason)
             yield
-        for reason, number in self._frontier.skipped.unnamed.items():
+        for reason, number in skipped.unnamed.items():
             report.count_skipped(reason, number)
         report.announce_outcomes()
 

@@ -38,8 +38,12 @@ class UrlSpace:
 
 
 def _size_of(url: str, key: str) -> int:
+    """Return the bytes of a URL and its key, which are often one text."""
     # Python takes four bytes for each character of a text with an emoji, so `len` is too little.
-    return sys.getsizeof(url) + (0 if key is url else sys.getsizeof(key))
+    size = sys.getsizeof(url)
+    if key is not url:
+        size += sys.getsizeof(key)
+    return size
 
 
 class SkippedSitemaps:
@@ -67,8 +71,10 @@ class SkippedSitemaps:
         """Remember a sitemap, unless it is known."""
         if key in self.named:
             return
-        if len(self.named) < self._capacity and self._space.reserve(entry.loc, key):
-            self.named[key] = entry, sys.intern(str(reason))
+        has_room = len(self.named) < self._capacity
+        if has_room and self._space.reserve(entry.loc, key):
+            shared_reason = sys.intern(str(reason))
+            self.named[key] = (entry, shared_reason)
         else:
             self.unnamed[reason] += 1
 
@@ -106,17 +112,20 @@ class Frontier:
 
     def add_root(self, entry: SitemapEntry) -> None:
         """Add a sitemap that no index lists, unless it is known."""
-        named_by = tuple(url for url in (self._site, entry.sitemap) if origin_of(url))
+        names = (self._site, entry.sitemap)
+        sitemap = Sitemap(entry, url_key(entry.loc))
+        sitemap.named_by = tuple(url for url in names if origin_of(url))
         # https://www.sitemaps.org/protocol.html#sitemaps_cross_submits: the proof of a whole host
-        is_proof = entry.via is Via.ROBOTS and not is_file_url(entry.sitemap)
-        scope = (f"{origin_of(entry.sitemap)}/",) if is_proof else ()
-        aliases = () if entry.via.is_guess else tuple(map(url_key, named_by))
-        key = url_key(entry.loc)
-        self._add(Sitemap(entry, key, None, named_by, scope, aliases))
+        if entry.via is Via.ROBOTS and not is_file_url(entry.sitemap):
+            sitemap.scope = (f"{origin_of(entry.sitemap)}/",)
+        if not entry.via.is_guess:
+            sitemap.aliases = tuple(map(url_key, sitemap.named_by))
+        self._add(sitemap)
 
     def add_child(self, entry: SitemapEntry, key: str, parent: Sitemap) -> None:
         """Add a sitemap of an index, by the key of its URL, unless it is known."""
-        self._add(Sitemap(entry, key, parent, scope=parent.scope))
+        sitemap = Sitemap(entry, key, parent, scope=parent.scope)
+        self._add(sitemap)
 
     def _add(self, sitemap: Sitemap) -> None:
         """Put a sitemap in the queue unless it is known, or skip it if there is no room."""
@@ -124,14 +133,16 @@ class Frontier:
         url = sitemap.entry.loc
         if key in self._sitemaps:
             return
+        skipped = self.skipped
         if not self.queue.has_room(self._capacity):
             self.skip_unqueued(sitemap.entry, IssueCode.BUDGET_DOCUMENTS)
             return
-        if key not in self.skipped.named and not self.space.reserve(url, key):
-            self.skipped.unnamed[IssueCode.BUDGET_MEMORY] += 1
+        has_memory = key in skipped.named or self.space.reserve(url, key)
+        if not has_memory:
+            skipped.unnamed[IssueCode.BUDGET_MEMORY] += 1
             return
         self._sitemaps[key] = sitemap
-        self.skipped.named.pop(key, None)
+        skipped.named.pop(key, None)
         self.queue.add(sitemap)
 
     def register_redirect(self, sitemap: Sitemap, url: str) -> bool:
@@ -139,7 +150,9 @@ class Frontier:
 
         One that only waits to be read there becomes a duplicate of this one.
         """
-        key = sitemap.key if url == sitemap.entry.loc else url_key(url)
+        key = sitemap.key
+        if url != sitemap.entry.loc:
+            key = url_key(url)
         known = self._sitemaps.get(key)
         if known is not None and known is not sitemap:
             is_duplicate = known.duplicate_of is not None
@@ -163,11 +176,12 @@ class Frontier:
 
     def skip_queued(self, sitemap: Sitemap, reason: str) -> None:
         """Skip a sitemap that waits or was taken."""
+        key = sitemap.key
         sitemap.process(SitemapTransition.SKIP)
-        del self._sitemaps[sitemap.key]
+        del self._sitemaps[key]
         if sitemap.document is not None:
-            self.skipped.asked[sitemap.key] = sitemap.document
-        self.space.free(sitemap.entry.loc, sitemap.key)
+            self.skipped.asked[key] = sitemap.document
+        self.space.free(sitemap.entry.loc, key)
         self.skip_unqueued(sitemap.entry, reason)
         sitemap.resolve(is_sitemap=False)
 

@@ -15,7 +15,7 @@ from sitemapreader._types.urls import origin_of
 from sitemapreader._walk.states import SitemapState, SitemapTransition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from sitemapreader._walk.sitemap import Sitemap
     from sitemapreader.fetch.hosts import HostBreaker
@@ -56,9 +56,7 @@ class SitemapQueue:
         self._numbers = count()
         self._waiting: list[tuple[QueuePlace, Sitemap]] = []
         """A heap: the first in the order is on top."""
-        self._parked: defaultdict[str, list[tuple[QueuePlace, Sitemap]]] = defaultdict(
-            list
-        )
+        self._parked: dict[str, list[tuple[QueuePlace, Sitemap]]] = defaultdict(list)
         """Origin that is paused -> the sitemaps that wait for it."""
         self._taken: dict[Sitemap, QueuePlace] = {}
         """The sitemaps that workers have."""
@@ -75,11 +73,16 @@ class SitemapQueue:
 
     def add(self, sitemap: Sitemap) -> None:
         """Put a sitemap in its place."""
+        group = 0
+        age = 0.0
         if self._order == "newest":
-            rank = rank_newest(sitemap.entry)
-        else:
-            rank = (0, 0.0)
-        place = QueuePlace(*rank, self.ranks.get(sitemap.key, 0), next(self._numbers))
+            group, age = rank_newest(sitemap.entry)
+        place = QueuePlace(
+            group,
+            age,
+            rank=self.ranks.get(sitemap.key, 0),
+            number=next(self._numbers),
+        )
         heapq.heappush(self._waiting, (place, sitemap))
         self._changed.set()
         self.start_worker()
@@ -95,11 +98,7 @@ class SitemapQueue:
             if picked is None and not self._parked:
                 return None
             if picked is None:
-                self._changed.clear()
-                with suppress(TimeoutError):
-                    pause = min(map(self._breaker.wait, self._parked))
-                    async with asyncio.timeout(pause):
-                        await self._changed.wait()
+                await self._wait_for_hosts()
                 continue
             place, sitemap = picked
             if not self._must_wait(place):
@@ -113,6 +112,14 @@ class SitemapQueue:
             self._changed.clear()
             await self._changed.wait()
 
+    async def _wait_for_hosts(self) -> None:
+        """Wait until the first paused host may be requested, or until the queue changes."""
+        self._changed.clear()
+        pause = min(map(self._breaker.wait, self._parked))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause):
+                await self._changed.wait()
+
     def release(self, sitemap: Sitemap) -> None:
         """End the work on a sitemap; one that waits again is put aside."""
         place = self._taken.pop(sitemap)
@@ -125,7 +132,7 @@ class SitemapQueue:
         # Thousands of walks a minute would keep the garbage collector busy with circles of objects:
         # it took a tenth of the time. Without the circle a walk is freed as soon as it is left.
         self.start_worker = _start_none
-        self._wake(self._parked)
+        self._wake(list(self._parked))
         waiting = sorted(self._waiting)
         self._waiting.clear()
         for _, sitemap in waiting:
@@ -144,7 +151,8 @@ class SitemapQueue:
         """Remove and return the next sitemap whose host is ready; park or skip the others."""
         breaker = self._breaker
         if self._parked:
-            self._wake(each for each in self._parked if breaker.wait(each) in (0, inf))
+            ready = [each for each in self._parked if breaker.wait(each) in (0, inf)]
+            self._wake(ready)
         while self._waiting:
             place, sitemap = heapq.heappop(self._waiting)
             if sitemap.state is not SitemapState.WAITING:
@@ -162,10 +170,12 @@ class SitemapQueue:
         return None
 
     def _put_aside(self, place: QueuePlace, sitemap: Sitemap) -> None:
-        self._parked[origin_of(sitemap.entry.loc)].append((place, sitemap))
+        origin = origin_of(sitemap.entry.loc)
+        self._parked[origin].append((place, sitemap))
 
-    def _wake(self, origins: Iterable[str]) -> None:
-        for origin in [*origins]:
+    def _wake(self, origins: list[str]) -> None:
+        """Put the sitemaps of some hosts back into the queue."""
+        for origin in origins:
             for place, sitemap in self._parked.pop(origin):
                 if sitemap.state.is_queued:  # else it was merged
                     sitemap.process(SitemapTransition.WAKE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -17,6 +18,7 @@ from sitemapreader._types.issues import (
     IssueCode,
     list_errors,
     show_url,
+    sort_by_severity,
 )
 from sitemapreader._types.models import Change, Via
 from sitemapreader._types.outcomes import (
@@ -147,9 +149,11 @@ class Report:
         A walk that some losses do not spoil can be judged by them:
         `report.losses <= {"template", "host-down"}`.
         """
-        reasons = {str(code) for code in list_errors(self.counts)}
-        reasons.update(each.reason for each in self.documents if each.is_lost)
-        reasons.update(each for each in +self.left_out if each not in NOTHING_LOST)
+        reasons = set(map(str, list_errors(self.counts)))
+        for document in self.documents:
+            if document.is_lost:
+                reasons.add(document.reason)
+        reasons |= set(+self.left_out) - NOTHING_LOST
         if len(reasons) > 1:  # it follows from the others
             reasons.discard(str(IssueCode.NO_SITEMAP))
         return frozenset(reasons)
@@ -164,39 +168,36 @@ class Report:
 
     def _summarize(self) -> str:
         """Return one line: whether it is complete, the counts, and the worst Issues."""
-        is_running = self.tally.is_running
+        if not self.complete:
+            state = "not complete"
+        elif self.tally.is_running:
+            state = "under way"
+        else:
+            state = "complete"
         statuses = [
             f"{self.statuses[each]} {each}"
             for each in _WORST_FIRST
             if self.statuses[each]
         ]
         parts = [
-            "not complete"
-            if not self.complete
-            else "under way"
-            if is_running
-            else "complete",
+            state,
             f"{self.entries} {inflect(self.entries, 'URLs')}",
             f"documents: {', '.join(statuses) or 'none'}",
         ]
-        parts += [
-            f"{number} {what}"
-            for number, what, is_told in (
-                (self.unlisted, "unlisted", self.unlisted is not None),
-                (self.waiting, "waiting", self.waiting),
-                (self.left, "left their feed", self.left),
-                (self.gone, "gone", self.gone is not None),
-            )
-            if is_told
-        ]
-        codes = sorted(
-            self.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1])
-        )
+        if self.unlisted is not None:
+            parts.append(f"{self.unlisted} unlisted")
+        if self.waiting:
+            parts.append(f"{self.waiting} waiting")
+        if self.left:
+            parts.append(f"{self.left} left their feed")
+        if self.gone is not None:
+            parts.append(f"{self.gone} gone")
+        codes = sort_by_severity(self.counts)
         if codes:
             named = [f"{count} {code}" for code, count in codes[:_MAX_NAMED_CODES]]
-            others = len(codes) - len(named)
-            more = [f"{others} more kinds"] if others else []
-            parts.append(f"Issues: {', '.join(named + more)}")
+            if len(codes) > len(named):
+                named.append(f"{len(codes) - len(named)} more kinds")
+            parts.append(f"Issues: {', '.join(named)}")
         return "; ".join(parts)
 
     def children(self, url: str) -> list[Document]:
@@ -208,26 +209,29 @@ class Report:
         for document in self.documents:
             if url in (document.url, document.final_url):
                 urls |= {document.url, document.final_url}
-        return [each for each in self.documents if each.parent and each.parent in urls]
+        urls.discard("")  # the parent of a document that nothing lists
+        return [each for each in self.documents if each.parent in urls]
 
     def tree(self, *, in_ascii: bool = False) -> str:
         """Return the documents as a tree of text, each below the one that lists it.
 
         It is what `sitemapreader tree` prints; with `in_ascii` it is drawn without line characters.
         """
-        first = self.documents[0].url if self.documents else ""
         roots = build_tree(self.documents)
         shown: list[tuple[object, Tree]] = [*roots]
-        probes = sum(
-            each.via is Via.WELL_KNOWN and _is_missed(each) for each in self.documents
-        )
-        if probes and not any(
-            each.format is not None or below for each, below in roots
-        ):
-            paths = inflect(probes, "paths")
-            shown.append((f"{probes} well-known {paths} tried, and no sitemap", []))
+        has_sitemap = any(each.format is not None or below for each, below in roots)
+        if not has_sitemap:
+            missed = [each for each in self.documents if _is_missed(each)]
+            probes = sum(each.via is Via.WELL_KNOWN for each in missed)
+            if probes:
+                paths = inflect(probes, "paths")
+                shown.append((f"{probes} well-known {paths} tried, and no sitemap", []))
+        first = ""
+        if self.documents:
+            first = self.documents[0].url
+        site = show_url(origin_of(first) or first)
         forks = _ASCII_FORKS if in_ascii else _FORKS
-        lines = [show_url(origin_of(first) or first), *_draw(shown, forks)]
+        lines = [site, *_draw(shown, forks)]
         return "".join(f"{line}\n" for line in lines)
 
     def count(self) -> dict[str, Any]:
@@ -244,10 +248,10 @@ class Report:
         Keys stay in later versions; new ones may come. Moments are texts of ISO 8601, Issues have
         the number of those of each code in `counts`.
         """
+        outcome = self.outcome
         return {
             "complete": self.complete,
-            "outcome": attrs.asdict(self.outcome)
-            | {"status": str(self.outcome.status)},
+            "outcome": attrs.asdict(outcome) | {"status": str(outcome.status)},
             **self.count(),
             **{name: getattr(self, name) for name in _FIGURES},
             "left_out": dict(self.left_out),
@@ -265,11 +269,10 @@ class Report:
         if self._on_issue is not None:
             self._on_issue(issue)
         self.counts[code] += 1
-        if (
-            document is not None
-            and document.count_issues(code) > MAX_ISSUES_PER_DOCUMENT
-        ):
-            return False
+        if document is not None:
+            number = document.count_issues(code)
+            if number > MAX_ISSUES_PER_DOCUMENT:
+                return False
         if self._kept[code] < MAX_ISSUES_PER_WALK:
             self._kept[code] += 1
             self.issues.append(issue)
@@ -304,7 +307,8 @@ class Report:
             self.left_out[document.reason] += 1
         self._lost |= document.is_lost
         # An index may list millions of sitemaps that are not fetched: those are kept up to a limit.
-        if status in _NOT_FETCHED and not (document.final_url and document.http_status):
+        has_response = document.final_url and document.http_status
+        if status in _NOT_FETCHED and not has_response:
             if not self._unfetched_left:
                 return
             self._unfetched_left -= 1
@@ -329,8 +333,11 @@ class Report:
         self.counts += other.counts
         self.statuses += other.statuses
         self.left_out += other.left_out
-        for name in ("entries", "undated", "future", "without_language", "bytes_raw"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.entries += other.entries
+        self.undated += other.undated
+        self.future += other.future
+        self.without_language += other.without_language
+        self.bytes_raw += other.bytes_raw
         self._lost |= other._lost
 
     def note_fault(self) -> None:
@@ -350,10 +357,10 @@ class Report:
         try:
             yield document
         except BaseException:
-            begun = document.listed or document.children
-            self.end_document(
-                document, Status.PARTIAL if begun else Status.SKIPPED, LEFT_EARLY
-            )
+            status = Status.SKIPPED
+            if document.listed or document.children:
+                status = Status.PARTIAL
+            self.end_document(document, status, LEFT_EARLY)
             raise
 
 
@@ -374,26 +381,31 @@ def build_tree(documents: Iterable[Document]) -> Tree:
     shown = [
         each for each in documents if each.via is not None and not _is_missed(each)
     ]
-    nodes: Tree = [
-        (each, []) for each in sorted(shown, key=lambda document: document.url)
-    ]
+    shown.sort(key=attrgetter("url"))
+    nodes: Tree = [(document, []) for document in shown]
     # Of several that have a URL, by a redirect, one that lists something counts.
-    claims = [
-        (url, node) for node in nodes for url in (node[0].final_url, node[0].url) if url
-    ]
-    claims.sort(key=lambda claim: claim[1][0].children > 0)
-    places = dict(claims)
+    by_url: dict[str, tuple[Document, Tree]] = {}
+    for node in sorted(nodes, key=lambda node: node[0].children > 0):
+        document, _ = node
+        by_url[document.final_url] = node
+        by_url[document.url] = node
+    by_url.pop("", None)
     roots: Tree = []
     for node in nodes:
-        parent = places.get(node[0].parent)
-        (roots if parent is None or parent is node else parent[1]).append(node)
+        document, _ = node
+        parent = by_url.get(document.parent, node)
+        if parent is node:
+            roots.append(node)
+        else:
+            parent[1].append(node)
     return roots
 
 
 def _is_missed(document: Document) -> bool:
     """Return whether a probe found nothing, or a page instead of a sitemap."""
-    is_skipped = document.status is Status.SKIPPED and document.format is None
-    return is_skipped and (document.is_guess or bool(document.final_url))
+    if document.status is not Status.SKIPPED or document.format is not None:
+        return False
+    return document.is_guess or document.final_url != ""
 
 
 def _draw(
@@ -401,13 +413,14 @@ def _draw(
     forks: Sequence[str],
     indent: str = "",
 ) -> Iterator[str]:
+    """Yield the lines of documents and, indented, of the ones below each."""
     for node in nodes:
+        fork, below = forks[:2]
         if node is nodes[-1]:
             fork, below = forks[2:]
-        else:
-            fork, below = forks[:2]
-        yield f"{indent}{fork}{node[0]}"
-        yield from _draw(node[1], forks, indent + below)
+        text, children = node
+        yield f"{indent}{fork}{text}"
+        yield from _draw(children, forks, indent + below)
 
 
 @attrs.define
@@ -432,25 +445,35 @@ class SiteTally:
     def begin(self, site: str, *, counts_changes: bool) -> None:
         """Begin the walk over a site."""
         self.site = site
-        self.changed = 0 if counts_changes else None
-        self.is_running, self._began = True, time.monotonic()
+        if counts_changes:
+            self.changed = 0
+        self.is_running = True
+        self._began = time.monotonic()
 
     def end(self) -> None:
         """End the walk: its time stands still."""
-        self.is_running, self._seconds = False, time.monotonic() - self._began
+        self._seconds = self._count_seconds()
+        self.is_running = False
+
+    def _count_seconds(self) -> float:
+        if self._seconds is None:
+            return time.monotonic() - self._began
+        return self._seconds
 
     def note_listed(self, rows: Rows) -> None:
         """Record where URLs are listed: the URLs of a copy are all on the original."""
         locs = get_column(rows, "loc")
-        if self.home and locs and self.home == host_of(locs[0]).removeprefix("www."):
-            self.home = ""  # nearly always
-        if self.home:
-            begins = {"/".join(loc.split("/", 3)[:3]) for loc in locs}
-            self.hosts |= {
-                host.removeprefix("www."): host for host in map(host_of, begins)
-            }
-            if self.home in self.hosts or len(self.hosts) > 1:
-                self.home = ""
+        if not self.home or not locs:
+            return
+        if self.home == host_of(locs[0]).removeprefix("www."):  # nearly always
+            self.home = ""
+            return
+        origins = {"/".join(loc.split("/", 3)[:3]) for loc in locs}
+        for host in map(host_of, origins):
+            plain_host = host.removeprefix("www.")
+            self.hosts[plain_host] = host
+        if self.home in self.hosts or len(self.hosts) > 1:
+            self.home = ""
 
     def note_entries(self, rows: Rows) -> None:
         """Count the changes among URLs that are delivered."""
@@ -462,58 +485,62 @@ class SiteTally:
         documents = report.documents
         lost = [document for document in documents if document.is_lost]
         status = _judge_search(report, lost)
-        others = sum(
-            d.role is not Role.SITEMAP and d.status in FINISHED_STATUSES
-            for d in documents
-        )
-        refused = (each for each in report.documents if each.reason == _REFUSED_REASON)
+        reason = ""
+        if not status.is_whole:
+            reason = _find_reason(status, report, lost)
+        finished = sum(report.statuses[each] for each in FINISHED_STATUSES)
+        for document in documents:
+            if document.role is Role.SITEMAP:
+                continue
+            finished -= document.status in FINISHED_STATUSES
         # the start page of a site that demands a login is not requested any more
-        statuses = (each.http_status for each in (*lost, *refused) if each.http_status)
-        waits = (document.retry_after_seconds for document in documents)
+        refused = [each for each in documents if each.reason == _REFUSED_REASON]
+        statuses = filter(None, (each.http_status for each in (*lost, *refused)))
+        waits = [
+            document.retry_after_seconds
+            for document in documents
+            if document.retry_after_seconds is not None
+        ]
         return SiteOutcome(
             self.site,
             status,
-            reason="" if status.is_whole else _find_reason(status, report, lost),
+            reason=reason,
             http_status=next(statuses, None),
             entries=report.entries,
             changed=self.changed,
             unlisted=report.unlisted,
             gone=report.gone,
-            documents=sum(report.statuses[each] for each in FINISHED_STATUSES) - others,
+            documents=finished,
             dropped=sum(document.dropped for document in documents),
             requests=sum(document.tries for document in documents),
             bytes=report.bytes_raw,
-            seconds=time.monotonic() - self._began
-            if self._seconds is None
-            else self._seconds,
+            seconds=self._count_seconds(),
             crawl_delay=self.crawl_delay,
-            retry_after=max((wait for wait in waits if wait is not None), default=None),
+            retry_after=max(waits, default=None),
             address=self.address,
         )
 
 
 def _judge_search(report: Report, lost: list[Document]) -> SiteStatus:
+    """Return the status of a walk over a site."""
     counts = report.counts
-    reasons = +report.left_out
-    known = report.statuses[Status.UNCHANGED] > 0 or any(
-        map(is_known, report.documents)
-    )
+    has_news = report.entries or report.unlisted or report.gone
+    was_read_before = report.statuses[Status.UNCHANGED] > 0
+    has_urls = False
+    for document in report.documents:
+        was_read_before |= is_known(document)
+        has_urls |= document.listed > 0
     if report.complete:
-        is_same = known and not (report.entries or report.unlisted or report.gone)
-        if is_same:
+        if was_read_before and not has_news:
             return SiteStatus.UNCHANGED
         return SiteStatus.COMPLETE
     # no filter changes a status: it may have left unread what lists URLs
-    has_urls = not reasons.keys().isdisjoint(FILTERED) or any(
-        d.listed for d in report.documents
-    )
-    if report.entries or known or has_urls:
+    may_list = not FILTERED.isdisjoint(+report.left_out)
+    if report.entries or was_read_before or has_urls or may_list:
         return SiteStatus.PARTIAL
-    is_open = not all(d.is_answered for d in lost) or any(
-        counts[code] for code in _OPEN_ISSUES
-    )
-    has_none = counts[IssueCode.NO_SITEMAP] and not is_open
-    if has_none:
+    is_answered = all(document.is_answered for document in lost)
+    is_open = not is_answered or any(counts[code] for code in _OPEN_ISSUES)
+    if counts[IssueCode.NO_SITEMAP] and not is_open:
         return SiteStatus.NONE
     return SiteStatus.FAILED
 
@@ -526,17 +553,12 @@ def _find_reason(
     """Return the first error that is not a consequence, or why a document was lost."""
     if status is SiteStatus.NONE:
         return str(IssueCode.NO_SITEMAP)
-    errors = list_errors(report.counts)
-    causes = [code for code in errors if code is not IssueCode.NO_SITEMAP]
-    skipped = (reason for reason in +report.left_out if reason not in NOTHING_LOST)
-    hindrances = [code for code in _OPEN_ISSUES if report.counts[code]]
-    if not report.counts[IssueCode.NO_SITEMAP]:
-        hindrances = []
-    reasons = (
-        *causes,
-        *(each.reason for each in lost),
-        *skipped,
-        *hindrances,
-        *errors,
-    )
+    counts = report.counts
+    errors = list_errors(counts)
+    reasons: list[str] = [each for each in errors if each != IssueCode.NO_SITEMAP]
+    reasons += [document.reason for document in lost]
+    reasons += [each for each in +report.left_out if each not in NOTHING_LOST]
+    if counts[IssueCode.NO_SITEMAP]:
+        reasons += [code for code in _OPEN_ISSUES if counts[code]]
+    reasons += errors
     return str(next(iter(reasons), ""))

@@ -75,35 +75,40 @@ class WalkRobots(RobotsCache):
 
         Raises FetchError when the budget is spent.
         """
-        report = self._context.report
-        with report.ensure_outcome(
-            Document(url, role=Role.ROBOTS, via=via)
-        ) as document:
+        context = self._context
+        report = context.report
+        document = Document(url, role=Role.ROBOTS, via=via)
+        with report.ensure_outcome(document):
             try:
-                body = await fetch_body(self._context, document, ROBOTS_MAX_BYTES)
+                body = await fetch_body(context, document, ROBOTS_MAX_BYTES)
             except FetchError as error:
-                return await self._handle_failure(error, document), LEAST_ROBOTS_BYTES
-            is_whole = body.fault is None
+                robots = await self._handle_failure(error, document)
+                return robots, LEAST_ROBOTS_BYTES
+            fault = body.fault
             robots = await parse_robots_aside(
-                body.body, body.url, self.user_agent, complete=is_whole
+                body.body,
+                body.url,
+                self.user_agent,
+                complete=fault is None,
             )
             document.children = len(robots.sitemaps)
             for issue in robots.issues:
-                await self._context.report_issue(issue, document)
+                await context.report_issue(issue, document)
             report.add_counts(robots.counts, document)
-            if body.fault is None:
-                report.end_document(
-                    document, *judge_counts(document.counts, document.children)
-                )
+            if fault is None:
+                status, reason = judge_counts(document.counts, document.children)
             else:
-                await self._note_unreachable(body.fault, document)
-                report.end_document(document, Status.PARTIAL, body.fault.code)
+                await self._note_unreachable(fault, document)
+                status, reason = Status.PARTIAL, fault.code
+            report.end_document(document, status, reason)
             return robots, max(len(body.body), LEAST_ROBOTS_BYTES)
 
     async def _handle_failure(self, error: FetchError, document: Document) -> Robots:
         """Return the rules after a failed request: none, or everything disallowed."""
+        context = self._context
+        report = context.report
         if error.code in WALK_LIMITS:
-            self._context.report.end_document(document, Status.SKIPPED, error.code)
+            report.end_document(document, Status.SKIPPED, error.code)
             raise error
         document.add_error(error)
         absent = error.code in _LEADS_NOWHERE or error.is_absent
@@ -114,16 +119,16 @@ class WalkRobots(RobotsCache):
         must_wait = error.code is IssueCode.RETRY_LATER
         is_mute = error.http_status in _NOT_OF_THE_HOST and not absent
         is_silent = must_wait or (is_mute and not is_redirected)
-        self._failed[origin] = (
-            document,
-            issue_from_error(error, document) if is_silent else None,
-        )
+        silence = None
+        if is_silent:
+            silence = issue_from_error(error, document)
+        self._failed[origin] = (document, silence)
         if error.code in _LEADS_NOWHERE:
-            await self._context.report_code(error.code, document.url, document)
+            await context.report_code(error.code, document.url, document)
         elif not absent:
             await self._note_unreachable(error, document)
         status = Status.SKIPPED if absent else Status.FAILED
-        self._context.report.end_document(document, status, error.code)
+        report.end_document(document, status, error.code)
         return Robots(document.url, complete=absent)
 
     async def _note_unreachable(self, error: FetchError, document: Document) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sitemapreader._types.models import SitemapEntry
+    from sitemapreader._types.outcomes import Document
     from sitemapreader._walk.memory import Resumption
     from sitemapreader._walk.parts import WalkParts
     from sitemapreader._walk.sitemap import Sitemap
@@ -47,23 +48,27 @@ class WalkRunner:
         A bug, here or in a function of the caller, arrives in a group of exceptions; an exit
         arrives as the ExitError of `contain`. `TaskStream.fill` unwraps both by `get_result`.
         """
+        queue = self.frontier.queue
+        entry_filter = self._parts.entry_filter
         self.frontier.idle = resumption.idle
-        self.frontier.queue.ranks = resumption.ranks
-        self.frontier.queue.start_worker = self._start_worker
-        self._parts.entry_filter.remember(resumption.delivered)
+        queue.ranks = resumption.ranks
+        queue.start_worker = self._start_worker
+        entry_filter.remember(resumption.delivered)
         named = self._config.sitemaps
         robots = [each for each in named if _is_robots(each)]
+        sitemaps = [each for each in named if not _is_robots(each)]
         try:
             async with self._tasks:
-                await self._add_roots(each for each in named if not _is_robots(each))
+                await self._add_roots(sitemaps)
                 self._idle_workers = self.context.options.concurrency
                 for _ in named[: self._idle_workers]:
                     self._start_worker()
                 if robots:
-                    self._tasks.create_task(contain(partial(self._read_robots, robots)))
+                    reading = contain(partial(self._read_robots, robots))
+                    self._tasks.create_task(reading)
                 if self._config.site:
                     await contain(self._search)
-            await self._parts.entry_filter.deliver_sample(self.context)
+            await entry_filter.deliver_sample(self.context)
             await self.ending.run()
         finally:
             self.ending.finish()
@@ -71,24 +76,30 @@ class WalkRunner:
     # -- discovery
 
     async def _search(self) -> None:
-        await SiteSearch(
-            self._config.search, self.context, self.rules, self._try_entries
-        ).run()
+        search = SiteSearch(
+            self._config.search,
+            self.context,
+            self.rules,
+            self._try_entries,
+        )
+        await search.run()
         self.context.report.announce_outcomes()
 
     async def _read_robots(self, entries: Sequence[SitemapEntry]) -> None:
         """Put the sitemaps of each robots.txt that the caller named in the frontier."""
+        context = self.context
         for entry in entries:
+            url = entry.loc
             try:
-                robots = await self.rules.robots.read_named(entry.loc, Via.GIVEN)
+                robots = await self.rules.robots.read_named(url, Via.GIVEN)
             except FetchError as error:  # the budget
-                await self.context.report_code(error.code, entry.loc)
+                await context.report_code(error.code, url)
                 continue
             if not robots.sitemaps:
-                await self.context.report_code(IssueCode.NO_SITEMAP, entry.loc)
-            await self.context.emit(robots.sitemaps)
+                await context.report_code(IssueCode.NO_SITEMAP, url)
+            await context.emit(robots.sitemaps)
             await self._add_roots(robots.sitemaps)
-        self.context.report.announce_outcomes()
+        context.report.announce_outcomes()
 
     async def _try_entries(self, entries: Sequence[SitemapEntry]) -> ProbeResult:
         """Add sitemaps to the frontier; return the result as soon as it is known."""
@@ -98,16 +109,19 @@ class WalkRunner:
             await self.context.emit(named)
         if self._config.reads:
             await self._add_roots(entries)
-        failures = []
+        failures: list[Document] = []
         for entry in entries:
             # the next one is requested if this one is no sitemap
             if not self._config.reads:
                 self.frontier.add_root(entry)
             sitemap = self.frontier.find(url_key(entry.loc))
-            if sitemap is not None and await sitemap.wait_until_known():
+            if sitemap is None:
+                continue
+            if await sitemap.wait_until_known():
                 return ProbeResult.FOUND
-            failures.append(sitemap.document if sitemap is not None else None)
-        if any(each is not None and each.format is not None for each in failures):
+            if sitemap.document is not None:
+                failures.append(sitemap.document)
+        if any(document.format is not None for document in failures):
             return ProbeResult.EMPTY
         return judge_failures(failures)
 
@@ -138,17 +152,24 @@ class WalkRunner:
 
     async def _visit(self, sitemap: Sitemap) -> None:
         memory = await self._parts.memory.open(sitemap)
-        if not memory.settled and (refusal := await self._find_refusal(sitemap)):
+        refusal: str | None = None
+        if not memory.settled:
+            refusal = await self._find_refusal(sitemap)
+        if refusal:
             self.frontier.skip_queued(sitemap, refusal)
         else:
-            await Visit(self._parts, sitemap, memory).run()
+            visit = Visit(self._parts, sitemap, memory)
+            await visit.run()
 
     async def _find_refusal(self, sitemap: Sitemap) -> str | None:
+        """Return why a sitemap is not requested; else count its request."""
         entry = sitemap.entry
         budget = self.context.budget
         gate = self._config.gate
-        if gate is not None and (reason := await gate(entry)):
-            return reason
+        if gate is not None:
+            reason = await gate(entry)
+            if reason:
+                return reason
         try:
             budget.check(entry.loc)
             code = await self.rules.check_fetch(entry, sitemap.referrers)
@@ -156,8 +177,10 @@ class WalkRunner:
                 budget.take_document(entry.loc)
         except FetchError as error:  # of the budget, which is reported at the end
             return error.code
-        is_guess = entry.via is Via.WELL_KNOWN  # the end reports these at once
-        if code is not None and not (is_guess and code is IssueCode.ROBOTS_DISALLOWED):
+        is_guess = entry.via is Via.WELL_KNOWN
+        # the end of the walk reports all of these at once
+        is_disallowed_guess = is_guess and code is IssueCode.ROBOTS_DISALLOWED
+        if code is not None and not is_disallowed_guess:
             index = sitemap.parent.document if sitemap.parent else None
             await self.context.report_code(code, entry.sitemap, index, url=entry.loc)
         return code

@@ -96,15 +96,13 @@ TryEntries: TypeAlias = "Callable[[Sequence[SitemapEntry]], Awaitable[ProbeResul
 """Tries sitemaps that a site names, or one guessed path."""
 
 
-def judge_failures(documents: Iterable[Document | None]) -> ProbeResult:
+def judge_failures(documents: Iterable[Document]) -> ProbeResult:
     """Return the result of a search in which no document is a sitemap."""
-    is_refused = any(
-        each.http_status in LOGIN_STATUSES or each.reason == IssueCode.BLOCKED_BY_SITE
-        for each in documents
-        if each is not None
-    )
-    if is_refused:
-        return ProbeResult.REFUSED
+    for document in documents:
+        if document.http_status in LOGIN_STATUSES:
+            return ProbeResult.REFUSED
+        if document.reason == IssueCode.BLOCKED_BY_SITE:
+            return ProbeResult.REFUSED
     return ProbeResult.NOT_FOUND
 
 
@@ -287,7 +285,10 @@ class SiteSearch:
                 paths = WELL_KNOWN_PATHS[:FEW_PATHS]
             else:
                 paths = WELL_KNOWN_PATHS
-            refusals = [judge_failures([failed]), named].count(ProbeResult.REFUSED)
+            before = [named]
+            if failed is not None:
+                before.append(judge_failures([failed]))
+            refusals = before.count(ProbeResult.REFUSED)
             probed = await self._probe((*search.extra_paths, *paths), refusals)
             found |= probed is ProbeResult.FOUND
         is_out_of_reach = probed is ProbeResult.REFUSED or silence is not None

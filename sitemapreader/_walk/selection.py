@@ -25,11 +25,9 @@ Patterns: TypeAlias = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
 
 
 def _patterns(values: Patterns) -> tuple[re.Pattern[str], ...]:
-    if isinstance(values, Iterable) and not isinstance(values, str):
-        several = values
-    else:
-        several = (values,)
-    return tuple(map(_pattern, several))
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return (_pattern(values),)
+    return tuple(map(_pattern, values))
 
 
 def _pattern(value: str | re.Pattern[str]) -> re.Pattern[str]:
@@ -51,17 +49,23 @@ _LANGUAGE = re.compile(r"([a-z]{2,3}|x)([-_][a-z0-9]{1,8})*", re.IGNORECASE | re
 
 
 def _languages(values: str | Iterable[str]) -> tuple[str, ...]:
-    codes = tuple(values.split(",") if isinstance(values, str) else values)
-    for code in codes if codes != ("",) else ():
+    if isinstance(values, str):
+        values = values.split(",")
+    codes = tuple(values)
+    if codes == ("",):
+        return ()
+    for code in codes:
         if not _LANGUAGE.fullmatch(str(code)):
             raise ValueError(
                 f"`language` must have codes such as en or pt-BR, got {code!r}"
             )
-    return tuple(code.lower().replace("_", "-") for code in codes if code)
+    return tuple(code.lower().replace("_", "-") for code in codes)
 
 
 def _sample(value: int | Sample) -> Sample:
-    return value if isinstance(value, Sample) else Sample(value)
+    if isinstance(value, Sample):
+        return value
+    return Sample(value)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -88,21 +92,22 @@ class Selection:
         entries that pass now were delivered before: if no filter kept any of them back then, or if
         it had the same filters (docs/state.md).
         """
+        scope = None
+        if self.scope == "drop":
+            scope = sorted(folders)
         parts = (
             self.until,
             self.undated,
             [(each.pattern, each.flags) for each in self.include],
             [(each.pattern, each.flags) for each in self.exclude],
-            sorted(folders) if self.scope == "drop" else None,
+            scope,
             self.unique,
             self.language,
         )
-        # all of one length, so that texts compare as the moments do
+        text = repr(parts).encode("utf-8", "surrogatepass")
+        digest = blake2b(text, digest_size=16).hexdigest()
+        since = ""
         if self.since:
+            # all of one length, so that texts compare as the moments do
             since = self.since.astimezone(UTC).isoformat(timespec="microseconds")
-        else:
-            since = ""
-        digest = blake2b(
-            repr(parts).encode("utf-8", "surrogatepass"), digest_size=16
-        ).hexdigest()
         return f"{since} {digest}"

@@ -47,21 +47,26 @@ class Sitemap(SitemapLife):
     @property
     def depth(self) -> int:
         """The number of indexes above it."""
-        return 0 if self.parent is None else self.parent.depth + 1
+        if self.parent is None:
+            return 0
+        return self.parent.depth + 1
 
     @property
     def referrers(self) -> tuple[str, ...]:
         """The URLs that led to the sitemap, the nearest last; a file of the caller is no place."""
-        if self.parent is None or is_file_url(self.parent.entry.loc):
+        parent = self.parent
+        if parent is None or is_file_url(parent.entry.loc):
             return self.named_by
-        return (*self.parent.referrers, self.parent.entry.loc, self.entry.sitemap)
+        return (*parent.referrers, parent.entry.loc, self.entry.sitemap)
 
     @property
     def is_named_or_found(self) -> bool:
         """False for a skipped guess, and for a duplicate that an earlier walk has read."""
         if self.state is SitemapState.DUPLICATE:
             return not self.was_read_before
-        return self.state is not SitemapState.SKIPPED or not self.entry.via.is_guess
+        if self.state is SitemapState.SKIPPED:
+            return not self.entry.via.is_guess
+        return True
 
     def resolve(self, *, is_sitemap: bool) -> None:
         """Record whether it is a sitemap; later calls are ignored."""
