@@ -119,13 +119,13 @@ class SiteWalk:
             return 0
         return sum(document.children for document in self.walk.report.documents)
 
-    def make_outcome(self, **turn: Any) -> SiteOutcome:
-        """Return the outcome of the site, as it stands, with its next `turn`."""
+    def make_outcome(self, **next_due: Any) -> SiteOutcome:
+        """Return the outcome of the site, as it stands, with the fields of `next_due`."""
         if self.walk is None:
             reason = str(IssueCode.INVALID_URL)
-            return SiteOutcome(self.name, SiteStatus.FAILED, reason, **turn)
+            return SiteOutcome(self.name, SiteStatus.FAILED, reason, **next_due)
         report = self.walk.report
-        outcome = attrs.evolve(report.outcome, site=self.name, **turn)
+        outcome = attrs.evolve(report.outcome, site=self.name, **next_due)
         if self.is_broken:
             return attrs.evolve(outcome, status=SiteStatus.ERROR, reason=self.fault)
         if not (self.children or self.fault):
@@ -406,23 +406,23 @@ class SiteRun(TaskStream[SiteBatch]):
         due = await self._schedule.find_due(name)
         if due is not None and not due:
             self._places.free()
-            turn = await self._schedule.find_turn(name)
+            next_due = await self._schedule.find_next_due(name)
             outcome = SiteOutcome(
-                task.name, SiteStatus.UNCHANGED, NOT_DUE, changed=0, **turn
+                task.name, SiteStatus.UNCHANGED, NOT_DUE, changed=0, **next_due
             )
             self._record(outcome)
             return
         self.running.add(site_walk)
         try:
             await self._read_site(task, site_walk, due)
-            turn = await self._schedule.find_turn(name)
+            next_due = await self._schedule.find_next_due(name)
         except BaseException:
             self._record(site_walk.make_outcome())
             raise
         finally:
             self._places.free()
             self.running.discard(site_walk)
-        await self._end_site(site_walk, **turn)
+        await self._end_site(site_walk, **next_due)
 
     async def _read_site(
         self,
@@ -471,8 +471,8 @@ class SiteRun(TaskStream[SiteBatch]):
         """Return the entries of a site to deliver: all of them."""
         return rows
 
-    async def _end_site(self, site_walk: SiteWalk, **turn: Any) -> None:
-        outcome = site_walk.make_outcome(**turn)
+    async def _end_site(self, site_walk: SiteWalk, **next_due: Any) -> None:
+        outcome = site_walk.make_outcome(**next_due)
         self._record(outcome)
         if self._watcher is not None:
             await self._watcher(site_walk, outcome)

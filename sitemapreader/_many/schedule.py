@@ -59,12 +59,12 @@ class SiteSchedule:
         due: frozenset[str] | None = await self._query("find_due", self.plan, name)
         return due
 
-    async def find_turn(self, name: str) -> dict[str, Any]:
-        """Return the next turn of a site by its outcome."""
+    async def find_next_due(self, name: str) -> dict[str, Any]:
+        """Return the fields of `SiteOutcome` that say when a site is due next."""
         if self.plan is None:
             return {}
-        turn: dict[str, Any] = await self._query("find_turn", name)
-        return turn
+        next_due: dict[str, Any] = await self._query("find_next_due", name)
+        return next_due
 
     async def _query(
         self,

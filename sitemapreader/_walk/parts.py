@@ -71,7 +71,7 @@ def build_parts(
         limits=limits,
         budget=budget,
         report=report,
-        emit=channel.put,
+        emit=channel.put,  # of a run over sites without a state: `SiteChannel.put`
         responses=memory,
         files=config.files,
     )

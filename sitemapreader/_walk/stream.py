@@ -377,7 +377,7 @@ class TaskStream(Generic[B]):
 
         Raise the bug that ended the task, if one did.
         """
-        if await self.cursor.read(self._turn):
+        if await self.cursor.read(self._acknowledge_open):
             return True
         task = self._task
         await asyncio.wait([task])
@@ -386,7 +386,7 @@ class TaskStream(Generic[B]):
         get_result(task)
         return False
 
-    async def _turn(self) -> None:
+    async def _acknowledge_open(self) -> None:
         self.check_open()
         await self._acknowledge()
 

@@ -98,7 +98,8 @@ class Visit:
                     sitemap.process(SitemapTransition.PARK)
                     return
                 self._verdict.fault = error
-            await self._finish_body()
+            # Below 32 KiB, as most documents are, all their entries come here.
+            await self._read_rest()
             is_duplicate = sitemap.state is SitemapState.DUPLICATE
             if not is_duplicate:
                 sitemap.process(SitemapTransition.CLOSE)
@@ -243,11 +244,8 @@ class Visit:
 
     # -- the end
 
-    async def _finish_body(self) -> None:
-        """Report the Issues of the response, and deliver the last events of the reader.
-
-        Of a small document, these are all its entries.
-        """
+    async def _read_rest(self) -> None:
+        """Report the Issues of the response, and deliver the last events of the reader."""
         document = self.document
         # all of them: the body has ended
         for issue in getattr(self._response, "issues", ()):

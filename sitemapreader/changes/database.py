@@ -80,10 +80,10 @@ class Guard:
         self.is_damaged = False
         self._path = path
         # SQLite calls `inflate` while it holds its own lock: two threads would stop each other.
-        self._turn = threading.RLock()
+        self._thread_lock = threading.RLock()
 
     def __enter__(self) -> None:
-        self._turn.acquire()
+        self._thread_lock.acquire()
 
     def __exit__(
         self,
@@ -91,7 +91,7 @@ class Guard:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._turn.release()
+        self._thread_lock.release()
         if error is None:
             return
         self.is_damaged |= is_damage(error)
@@ -139,14 +139,14 @@ class StateFile(ChangeStore):
         path: the file.
         connection: in autocommit; a change of several rows begins a transaction.
         quarantined_as: new path of an unusable file that was in its place.
-        turn: no other walk reads or writes the file while it is held.
+        walk_lock: no other walk reads or writes the file while it is held.
         users: keys of the walks and runs that keep the file open.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.quarantined_as: Path | None = None
-        self.turn = asyncio.Lock()
+        self.walk_lock = asyncio.Lock()
         self.users: set[str] = set()
         self._is_held = False
         self._guard = Guard(path)
@@ -201,7 +201,7 @@ class StateFile(ChangeStore):
 
     async def query(self, query: Callable[[Connection], T]) -> T:
         """Return the result of a short function of the connection."""
-        async with self.turn:
+        async with self.walk_lock:
             return self.query_now(query)
 
     def query_now(self, query: Callable[[Connection], T]) -> T:
@@ -211,7 +211,7 @@ class StateFile(ChangeStore):
 
     async def work(self, change: Callable[[Connection], T], name: str) -> T:
         """Do work on a site in one transaction; in a thread, unless the site is small."""
-        async with self.turn:
+        async with self.walk_lock:
             do = partial(self.change_now, change)
             sql = read_script("large.sql")
             (is_large,) = self.query_now(lambda db: db.execute(sql, (name,)).fetchone())
@@ -263,13 +263,13 @@ class StateFile(ChangeStore):
 
     async def hold_back(self) -> bool:
         """Hold back all changes from now on, as `hold` does."""
-        async with self.turn:
+        async with self.walk_lock:
             self.hold()
         return True
 
     async def publish(self, files: Iterable[tuple[Path, Path]], *, holds: bool) -> None:
         """Commit the held changes, as `commit_held` does; hold the next ones too if it `holds`."""
-        async with self.turn:
+        async with self.walk_lock:
             self.commit_held(files)
             if holds:
                 self.hold()

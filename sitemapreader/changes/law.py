@@ -17,8 +17,9 @@ The life of one URL. The tables `page` and `url` of the state keep its position:
 The two facts are independent: the page of a missing URL may be gone before the URL is unlisted.
 
 **Only bytes prove absence.** A URL is unlisted when every document that its site names was read in
-full since the loss, twice and `confirm_after` apart, and none lists it: a lie lasts a day at most,
-so one of two such readings shows what a document lists.
+full since the loss, twice and `confirm_after` apart, and none of them lists it. We assume that a
+server serves wrong content for less than a day. So at least one of two readings a day apart shows
+what the document lists.
 
 ```
 evidence of a document             | its own URLs that it lacks     | URLs that other documents lost
@@ -32,8 +33,8 @@ part: it was cut, or is damaged    | missing; confirmed when they   | wait for a
                                    |   are for all of the patience  |   each loss anew
 absent: 404, 410, a redirect to    | the same                       | the same
   what names it, another page      |                                |
-none: no answer, it must not be    | stay listed                    | the same
-  asked, or a limit of the walk    |                                |
+none: no response, it must not be  | stay listed                    | the same
+  requested, or a limit of the walk|                                |
 nothing names it any more          | missing; confirmed by what     | wait until that is confirmed
                                    |   names documents              |
 ```
@@ -159,26 +160,33 @@ WITH standing AS NOT MATERIALIZED (
         {IS_GIVEN_UP} AS is_given_up
     FROM document WHERE document.site = :site
 ),
--- The lists of documents are known up to :naming_confirmed (robots.txt, guesses, the start page),
--- and up to the last confirmed reading of each index.
+-- All names of documents are known up to :naming_confirmed, the last confirmed reading of
+-- robots.txt, guesses and the start page, and up to the last confirmed reading of each index. A
+-- sitemap that was named after that may list what others have lost.
 naming AS (
     SELECT min(:naming_confirmed, ifnull(min(standing.confirmed_stamp), :naming_confirmed))
         AS naming_proven_until
     FROM standing WHERE standing.is_index AND standing.is_named AND NOT standing.is_given_up
 ),
--- A document proves the losses up to `document_proven_until`; NULL: nothing waits for it.
+-- A document proves the losses up to `document_proven_until`; NULL: no loss waits for the document.
+-- The examples ask about /old, which a.xml lost on day 3: does it wait for b.xml?
 proof AS (
     SELECT standing.*, CASE
-        -- any evidence, within the patience: up to its last confirmed reading
+        -- b.xml was read, or could not be read for less than the patience. It proves losses up to
+        -- its last confirmed reading. That was on day 2, so b.xml may list /old since, and /old
+        -- waits.
         WHEN standing.is_named AND NOT standing.is_given_up
             THEN standing.confirmed_stamp
-        -- nothing names it, and what names documents has not confirmed that: the same
+        -- Nothing names b.xml since day 4, but robots.txt was only read once since. It may name
+        -- b.xml again tomorrow, so /old waits as if b.xml were named.
         WHEN NOT standing.is_named AND standing.unknown_stamp > naming.naming_proven_until
             THEN standing.confirmed_stamp
-        -- a part for all of the patience: what the rest lacks is known a patience later
+        -- b.xml is cut after its first half, and was so for all of the patience. Its second half
+        -- could list /old. So /old waits for one patience after its own loss, from day 3 to day 10.
         WHEN standing.is_named AND standing.evidence = 'part' AND NOT standing.is_index
             THEN max(standing.confirmed_stamp, :patience_since)
-        -- absent or no evidence for all of the patience; or not named, which is confirmed
+        -- b.xml was 404, or did not respond, for all of the patience; or nothing names it, and a
+        -- second reading of robots.txt has confirmed that. /old does not wait for it.
         ELSE NULL END AS document_proven_until
     FROM standing CROSS JOIN naming
 )
@@ -556,7 +564,7 @@ def _count_failed_runs(db: Connection, values: Mapping[str, Any]) -> None:
         f"UPDATE document SET missed = iif({_IS_KNOWN}, 0, missed + 1),"
         f" unknown_stamp = iif({_IS_KNOWN}, NULL, ifnull(unknown_stamp, :stamp))"
         f" WHERE site = :site AND is_named AND (unknown_stamp > 0 OR NOT {_IS_KNOWN})"
-        # In a round, what was not asked was left for another time.
+        # In a round, what was not requested was left for another time.
         " AND (NOT :is_round OR document.seen_stamp >= :begin_stamp"
         "  OR url IN (SELECT url FROM reachable WHERE NOT is_wanted))"
         # Nor does a limit of the walk count.

@@ -48,7 +48,7 @@ LEAST_SECONDS = 600
 """Least time between two requests of a document."""
 _VERIFY_AFTER = 7 * DAY
 _GOLDEN_SECTION = (math.sqrt(5) - 1) / 2
-_HAS_TURNS = "EXISTS (SELECT 1 FROM document WHERE site = site.id AND rate > 0)"
+_HAS_SCHEDULED = "EXISTS (SELECT 1 FROM document WHERE site = site.id AND rate > 0)"
 """SQL condition: something of a site is due at some time."""
 _IS_RESTING = "ended + rest > :now AND ended + rest <= :far"
 
@@ -61,7 +61,7 @@ class DocumentRequest:
     """`None` for a sitemap that was never read, nor in this walk."""
     index: str = ""
     """Index that lists it, if any."""
-    has_no_turn: bool = False
+    is_unscheduled: bool = False
     """True if only others lead to it: a later page of a feed, or a guess that was never read."""
     is_failed: bool = False
     news: int = 0
@@ -107,7 +107,7 @@ def learn(
             was_there = is_first or (url in new and not request.index)
             news = request.news + new_losses.get(each.id, 0) + born[url]
             each.add(0 if was_there else news, asked_at)
-        if request.has_no_turn:
+        if request.is_unscheduled:
             each.rate = 0.0
         else:
             each.rate = _find_rate(each)
@@ -205,9 +205,9 @@ def _rest_site(
     *,
     is_down: bool,
 ) -> None:
-    """Let a site rest in which nothing has a turn, for a day at most."""
+    """Let a site rest in which nothing is scheduled, for a day at most."""
     least = _LEAST_REST if is_down else _LONGEST_REST
-    rest = f"iif({_HAS_TURNS}, 0, min(max(?, 2 * rest), ?))"
+    rest = f"iif({_HAS_SCHEDULED}, 0, min(max(?, 2 * rest), ?))"
     db.execute(
         f"UPDATE site SET rest = {rest} WHERE id = ?", (least, _LONGEST_REST, site)
     )
@@ -223,12 +223,12 @@ class PlannedDocument:
     Attributes:
         url: its URL.
         site: name of its site.
-        due: from when it may be asked: nothing is asked twice in ten minutes, and what failed
-            rests.
+        due: from when it may be requested: nothing is requested twice in ten minutes, and what
+            failed rests.
         news_waiting: how much news is expected to have waited how long: URLs times hours, weighed
             by site.
         rate: how many URLs an hour it is expected to publish or to drop.
-        asked_at: when it last answered.
+        asked_at: when it last responded.
     """
 
     url: str
@@ -239,7 +239,7 @@ class PlannedDocument:
     asked_at: datetime = attrs.field(converter=as_moment)
 
 
-def _find_turns(
+def _find_planned(
     db: Connection,
     now: float,
     names: Iterable[str] | None = None,
@@ -251,8 +251,8 @@ def _find_turns(
         names = [name for (name,) in db.execute("SELECT name FROM site")]
     moments = {"now": now, "far": now + _LONGEST_RETRY_AFTER}
     rows = db.execute(
-        f"{read_script('turns.sql')}"
-        f" SELECT url, name, due, waiting, rate, asked_at FROM turn WHERE {where}",
+        f"{read_script('planned.sql')}"
+        f" SELECT url, name, due, waiting, rate, asked_at FROM planned WHERE {where}",
         moments | {"names": json.dumps([*names])} | values,
     )
     return [
@@ -269,19 +269,19 @@ def plan(
     names: Collection[str] | None = None,
     verify_after: float = _VERIFY_AFTER,
 ) -> list[PlannedDocument]:
-    """Return the documents to ask now, of some sites or of all, most waiting first."""
+    """Return the documents to request now, of some sites or of all, most waiting first."""
     # One more than a quarter now and then: right on average, for one document at a time too, and
     # whatever the time between two runs.
     more = now // LEAST_SECONDS * _GOLDEN_SECTION % 1
     where = "due <= :now AND is_awaited ORDER BY asked_at LIMIT :limit"
-    awaited = _find_turns(db, now, names, where, limit=int(number / 2 + more))
+    awaited = _find_planned(db, now, names, where, limit=int(number / 2 + more))
     late = as_moment(max(0.0, now - verify_after))
     quarter = int(number / 4 + more)
     first = [
         each for n, each in enumerate(awaited) if n < quarter or each.asked_at < late
     ]
     where = "due <= :now ORDER BY waiting DESC LIMIT :limit"
-    waiting = _find_turns(db, now, names, where, limit=number)
+    waiting = _find_planned(db, now, names, where, limit=number)
     chosen = {(each.site, each.url): each for each in [*first, *waiting]}
     return sorted([*chosen.values()][:number], key=lambda each: -each.news_waiting)
 
@@ -295,7 +295,7 @@ def plan_documents(
     """Return the documents that `plan` chooses, then the resting ones."""
     chosen = plan(db, number, now, verify_after=verify_after)
     where = "due > :now ORDER BY due, waiting DESC LIMIT :limit"
-    return chosen + _find_turns(db, now, None, where, limit=number - len(chosen))
+    return chosen + _find_planned(db, now, None, where, limit=number - len(chosen))
 
 
 def plan_sites(
@@ -315,16 +315,16 @@ def plan_sites(
     return found
 
 
-def find_turn(
+def find_next_due(
     db: Connection,
     name: str,
     now: float,
 ) -> dict[str, Any]:
-    """Return when a site has its next turn, as fields of `SiteOutcome`."""
-    if turns := _find_turns(db, now, [name]):
+    """Return when a site is due next, as fields of `SiteOutcome`."""
+    if planned := _find_planned(db, now, [name]):
         return {
-            "due": min(t.due for t in turns),
-            "news_waiting": max(t.news_waiting for t in turns),
+            "due": min(each.due for each in planned),
+            "news_waiting": max(each.news_waiting for each in planned),
         }
     sql = f"SELECT ended + rest FROM site WHERE name = :name AND {_IS_RESTING}"
     values = {"name": name, "now": now, "far": now + _LONGEST_RETRY_AFTER}
@@ -355,7 +355,7 @@ def find_unscheduled(
         "SELECT value, ended IS NOT NULL"
         " AND EXISTS (SELECT 1 FROM document WHERE site = site.id AND digest IS NOT NULL)"
         " FROM json_each(:names) LEFT JOIN site ON name = value"
-        f" WHERE NOT {_HAS_TURNS} AND NOT ifnull({_IS_RESTING}, FALSE)"
+        f" WHERE NOT {_HAS_SCHEDULED} AND NOT ifnull({_IS_RESTING}, FALSE)"
     )
     values = {
         "names": json.dumps([*names]),
@@ -393,7 +393,8 @@ def choose(
     chosen = {*revisit}
     of_site = "SELECT url FROM document WHERE site = :site AND asked_at IS NOT NULL"
     values = {"site": run.site, "now": now, "far": now + _LONGEST_RETRY_AFTER}
-    # What is missing may be in a child that goes from index to index while they are asked in turn.
+    # What is missing may be in a child that goes from index to index while they are requested one
+    # by one.
     is_ready = f"{of_site} AND {IS_INDEX} AND NOT not_before BETWEEN :now AND :far"
     indexes = {url for (url,) in db.execute(is_ready, values)}
     if not indexes.isdisjoint(chosen) and find_losses(db, run.site):

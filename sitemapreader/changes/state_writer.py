@@ -289,7 +289,7 @@ class StateWriter(WalkMemory):
 
     async def find_removals(self, kind: RemovalKind) -> Removals:
         """Return some of it, by keys."""
-        async with self.file.turn:
+        async with self.file.walk_lock:
             return self.find_removals_now(kind)
 
     def find_removals_now(self, kind: RemovalKind) -> Removals:
@@ -330,7 +330,7 @@ class StateWriter(WalkMemory):
         """Record that the consumer has handled this many batches."""
         self._acknowledged = max(batches, self._acknowledged)
         if self._is_due():
-            async with self.file.turn:
+            async with self.file.walk_lock:
                 self.file.change_now(self._write)
 
     async def commit_on_ack(self, change: Callable[[Connection], object]) -> None:

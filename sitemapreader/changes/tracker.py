@@ -1,6 +1,6 @@
 """DocumentTracker: the state of one document, for the walk that comes to it.
 
-Its parts: `turn` decides whether it is requested, `trust` what it is compared with, `entries` which
+Its parts: `due` decides whether it is requested, `trust` what it is compared with, `entries` which
 of its entries are delivered, and `reading` what is saved of it.
 """
 
@@ -17,11 +17,11 @@ from sitemapreader._types.outcomes import (
 )
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.memory import DocumentMemory
+from sitemapreader.changes.due import DueCheck
 from sitemapreader.changes.entries import ChangedEntries, UnsentEntries
 from sitemapreader.changes.reading import DocumentReading, make_last_reading
 from sitemapreader.changes.rows import load_document, update_document
 from sitemapreader.changes.trust import DocumentTrust
-from sitemapreader.changes.turn import DocumentTurn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -57,16 +57,16 @@ class DocumentTracker(DocumentMemory):
         self._row = row = load_document(db, writer.run, url_key(sitemap.entry.loc))
         self.batch_entries = ACK_ENTRIES
         self._is_guess = sitemap.entry.via.is_guess
-        self._turn = turn = DocumentTurn(row, writer, sitemap)
+        self._due = due = DueCheck(row, writer, sitemap)
         self._trust = trust = DocumentTrust(row, writer, sitemap)
-        self._reading = DocumentReading(row, writer.run, sitemap.entry, turn.asked_at)
+        self._reading = DocumentReading(row, writer.run, sitemap.entry, due.asked_at)
         self._entries: UnsentEntries | ChangedEntries
         if writer.run.saves:
             self._entries = ChangedEntries(row, writer, self._reading)
         else:
             self._entries = UnsentEntries(db, row, writer)
         self.known_version = trust.known_version
-        self.settled = turn.find_outcome() if trust.is_covered else None
+        self.settled = due.find_outcome() if trust.is_covered else None
         self._keeps_row = self.settled is not None
         """True if the row stays as it is."""
         if self.settled is None and trust.is_current:
@@ -110,12 +110,12 @@ class DocumentTracker(DocumentMemory):
         if self._keeps_row:
             return
         if document.status is Status.SKIPPED and self._is_guess:
-            await self._turn.note_wrong_guess(document)
+            await self._due.note_wrong_guess(document)
             return
         entries = self._entries
         await entries.end()
         if body is not None or document.status is Status.FAILED:
-            self._turn.note(document, entries.news)
+            self._due.note(document, entries.news)
         filters = None
         if entries.is_withheld:
             filters = self._trust.mark_filters(document.final_url)

@@ -246,16 +246,16 @@ def test_the_next_turn_of_a_site(learned: Learned) -> None:
     learned.add("a", "late")
     learned.learn(NOW + 300, late=0)
     assert (
-        schedule.find_turn(learned.db, "site 1", NOW + 301)["due"].timestamp()
+        schedule.find_next_due(learned.db, "site 1", NOW + 301)["due"].timestamp()
         == NOW + 600
     )
-    found = schedule.find_turn(learned.db, "site 1", NOW + HOUR)
+    found = schedule.find_next_due(learned.db, "site 1", NOW + HOUR)
     due, waiting = found["due"].timestamp(), found["news_waiting"]
     assert (due, 0 < waiting < 1) == (NOW + HOUR, True)
     failed = DocumentRequest(NOW + HOUR, is_failed=True, retry_after=5 * HOUR)
     learned.learn(NOW + HOUR, a=failed, late=failed)
     assert (
-        schedule.find_turn(learned.db, "site 1", NOW + 2 * HOUR)["due"].timestamp()
+        schedule.find_next_due(learned.db, "site 1", NOW + 2 * HOUR)["due"].timestamp()
         == NOW + 6 * HOUR
     )
-    assert schedule.find_turn(learned.db, "no site", NOW)["due"].timestamp() == NOW
+    assert schedule.find_next_due(learned.db, "no site", NOW)["due"].timestamp() == NOW

@@ -1,5 +1,5 @@
--- What each document that has a turn waits for; a query follows. See schedule.py.
--- :far is 32 days ahead: what is to wait for longer was said under another clock.
+-- What each document that is scheduled waits for; a query follows. See schedule.py.
+-- :far is 32 days ahead: a longer wait was written under another clock.
 
 WITH chosen AS (
     SELECT site.id, name, site.lost_stamp AS oldest_loss, total(rate) AS total
@@ -14,12 +14,12 @@ observed AS (
     FROM chosen CROSS JOIN document ON document.site = chosen.id
     WHERE rate > 0
 ),
-turn AS (
+planned AS (
     SELECT url, name, rate, asked_at,
         max(:now, rested, iif(not_before > :far, 0, not_before)) AS due,
         -- its square, because not every SQLite knows roots
         rate * rate * waited * waited * waited * waited / total AS waiting,
-        -- a missing URL waits for it: it was not asked since, or a day ago for the first time
+        -- a missing URL waits for it: it was not requested since, or a day ago for the first time
         confirmed_stamp < oldest_loss AND asked_at < max(oldest_loss / 1e9, :now - 82800) AS is_awaited
     FROM observed
 )

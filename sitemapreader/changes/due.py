@@ -1,4 +1,4 @@
-"""DocumentTurn: decides if a walk requests a document, and reports the request to the schedule."""
+"""DueCheck: decides if a walk requests a document, and reports the request to the schedule."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 _NOT_FOUND = 404
 
 
-class DocumentTurn:
-    """The turn of a document in one walk.
+class DueCheck:
+    """The check of whether a document is due in one walk.
 
     Attributes:
-        asked_at: when the walk came to it, in seconds since 1970.
+        asked_at: when the walk came to the document, in seconds since 1970.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class DocumentTurn:
         self._writer.requests[self._row.url] = DocumentRequest(
             self.asked_at,
             self._index,
-            has_no_turn=self._is_unread_guess and is_failed,
+            is_unscheduled=self._is_unread_guess and is_failed,
             is_failed=is_failed,
             news=news,
             retry_after=document.retry_after_seconds or 0.0,
@@ -87,7 +87,7 @@ class DocumentTurn:
         return self._parent.key if self._parent else ""
 
     def _decide_due(self) -> bool:
-        """Return whether the document is due; record one that waits for its first turn."""
+        """Return whether the document is due; record one that waits for its first request."""
         chosen = self._writer.run.chosen
         row = self._row
         if chosen is None or row.url in chosen:
