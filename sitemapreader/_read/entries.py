@@ -32,10 +32,12 @@ from sitemapreader._read.vocabulary import (
     ATOM,
     FEED_DATES,
     MEDIA,
+    NAMESPACES,
     NO_NAME,
     OWN,
     PARSED_EXTENSIONS,
     PROTOCOL_FIELDS,
+    PROTOCOL_RECORDS,
     RESOURCESYNC,
     XHTML,
     Extension,
@@ -460,23 +462,27 @@ def read_record(context: RecordContext, record: Record) -> Iterator[None]:
 
 
 def _read_protocol_record(context: RecordContext, record: Element) -> Iterator[None]:
-    """Read a `<url>` or `<sitemap>`; each of several locs gives an entry of its own.
+    """Read a `<url>` or `<sitemap>`, and the records of the other kind inside it."""
+    yield from _read_own_fields(context, record)
+    for child in record:
+        name = context.names[child.tag]
+        if name.own in PROTOCOL_RECORDS:
+            context.add_issue_once(IssueCode.NESTED_ROOT, value=f"<{name.local}>")
+            yield from _read_protocol_record(context, child)
+
+
+def _read_own_fields(context: RecordContext, record: Element) -> Iterator[None]:
+    """Read the fields of a record; each of several locs gives an entry of its own.
 
     A record without a loc may have its URL as its own text, unless that may be cut.
     """
     by_loc, number = _split_by_loc(context, record)
     if context.is_due(len(record)):
         yield
-    if number or context.record.cut:
-        texts = []
-    else:
-        texts = list_texts(record)
     if number > 1:
         context.add_issue(IssueCode.REPEATED_LOC, record, value=str(number))
-    elif texts and has_web_scheme(texts[0]):
-        by_loc[0].loc = record
-        by_loc[0].text = texts[0]
-        context.add_issue(IssueCode.MISSING_LOC, record, value=texts[0])
+    elif not (number or context.record.cut):
+        _take_own_urls(context, record, by_loc)
     context.report_repairs(by_loc[0].text or "")
     is_url = context.names[record.tag].tag == "url"
     for loc_fields in by_loc:
@@ -489,6 +495,36 @@ def _read_protocol_record(context: RecordContext, record: Element) -> Iterator[N
             yield from make(context, url, loc_fields)
         if context.is_due():
             yield
+
+
+def _take_own_urls(
+    context: RecordContext, record: Element, by_loc: list[_LocFields]
+) -> None:
+    """Take the URLs that are texts of a record without a loc; each stands for a loc."""
+    urls = [*filter(has_web_scheme, _list_own_texts(context, record))]
+    if not urls:
+        return
+    context.add_issue(IssueCode.MISSING_LOC, record, value=urls[0])
+    by_loc += [_LocFields() for _ in urls[1:]]
+    for loc_fields, url in zip(by_loc, urls, strict=True):
+        loc_fields.loc = record
+        loc_fields.text = url
+
+
+def _list_own_texts(context: RecordContext, record: Element) -> list[str]:
+    """Return the texts of a record that are no field's, no extension's and no other record's.
+
+    Elements that the protocol does not have may stand around them.
+    """
+    texts = [record.text or ""]
+    for child in record:
+        name = context.names[child.tag]
+        if name.own not in (*PROTOCOL_FIELDS, *PROTOCOL_RECORDS, ""):
+            texts += list_texts(child)
+        elif name.tag == "loc" and name.key not in NAMESPACES.values():
+            texts.append(get_text(child))
+        texts.append(child.tail or "")
+    return [trimmed for text in texts if (trimmed := text.strip())]
 
 
 def _split_by_loc(
@@ -518,7 +554,7 @@ def _split_by_loc(
                 else:
                     loc_fields.text = None
         elif own not in PROTOCOL_FIELDS:
-            if name is not NO_NAME:
+            if name is not NO_NAME and own not in PROTOCOL_RECORDS:
                 loc_fields.others.append((name, child))
         elif context.is_filled(child):
             loc_fields.fields.setdefault(own, []).append(child)

@@ -276,6 +276,10 @@ class RecordContext:
             self.events, code, line=self._find_line(code, at), url=url, value=value
         )
 
+    def add_issue_once(self, code: IssueCode, *, value: str) -> None:
+        """Add an Issue of the whole document, the first time only."""
+        self.stats.add_issue_once(self.events, code, value=value)
+
     def drop_record(self, code: IssueCode, value: str | None) -> None:
         """Drop the record, or the part of it that one of its locs begins."""
         line = self._find_line(code, self.record.element)
@@ -321,7 +325,7 @@ class RecordContext:
         self._work += len(text) // _URL_CHARS_OF_WORK
         trimmed = trim(text)
         url = ""
-        code = error or _find_loc_error(trimmed, record)
+        code = error or _find_loc_error(trimmed, record, loc)
         codes = [code] if code else []
         if not code:
             if has_web_scheme(trimmed):
@@ -449,10 +453,10 @@ def _join_runs(names: Names, element: Element) -> str:
     return "".join(runs)
 
 
-def _find_loc_error(text: str, record: Record) -> IssueCode | None:
-    """Return the error of a loc as a part of its record."""
+def _find_loc_error(text: str, record: Record, loc: Element | None) -> IssueCode | None:
+    """Return the error of a loc as a part of its record; its text is "" if it is in pieces."""
     if not text:
-        if record.repairs:
+        if record.repairs or (loc is not None and list_texts(loc)):
             lost = IssueCode.MALFORMED
         else:
             lost = IssueCode.MISSING_LOC

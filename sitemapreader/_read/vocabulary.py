@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
     Number = TypeVar("Number", int, float)
 
-_PROTOCOL_RECORDS = frozenset({"url", "sitemap"})
+PROTOCOL_RECORDS = frozenset({"url", "sitemap"})
 
 ROOTS: dict[str, tuple[Format, frozenset[str]]] = {
-    "urlset": (Format.URLSET, _PROTOCOL_RECORDS),
-    "sitemapindex": (Format.INDEX, _PROTOCOL_RECORDS),
+    "urlset": (Format.URLSET, PROTOCOL_RECORDS),
+    "sitemapindex": (Format.INDEX, PROTOCOL_RECORDS),
     "rss": (Format.RSS, frozenset({"item"})),
     "rdf": (Format.RSS, frozenset({"item"})),
     "feed": (Format.ATOM, frozenset({"entry"})),
