@@ -197,6 +197,22 @@ async def test_25_000_changes_are_three_requests(site: Web, db: Path) -> None:
     assert (first.counts, len(site.requests)) == ({"recorded": 25_000}, 3)
 
 
+async def test_a_key_file_is_read_once_for_all_requests(site: Web, db: Path) -> None:
+    """However many requests the URLs of a host need: a page's response may be expensive."""
+    paths: list[str] = []
+    read = site.answer
+
+    async def count(request: web.Request) -> web.StreamResponse:
+        paths.append(request.path)
+        return await read(request)
+
+    async with listen(count) as site.base:
+        site.publish(count=25_000)
+        await site.submit(db)
+    assert paths.count("/indexnow") == 3
+    assert paths.count(f"/{KEY}.txt") == 1
+
+
 async def test_hosts_are_submitted_independently(site: Web, db: Path) -> None:
     """Hosts are independent: URLs of one without a key file wait, those of the others are sent."""
     async with serve() as other:

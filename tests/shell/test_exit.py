@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 import pytest
 from aiohttp import web
 
+from sitemapreader._cli import main
 from tests.support import package
 from tests.support.commands import (
     open_dead_pipe,
@@ -162,6 +164,21 @@ def test_what_a_killed_run_leaves(endless: str, tmp_path: Path) -> None:
     )
     assert part.exists()
     assert run(str(SITE), "-o", str(file), "-q").returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["urls.csv"]
+    assert len(file.read_text("utf-8").splitlines()) > 40
+
+
+def test_a_file_is_written_where_no_file_can_be_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some network file systems have no locks: the run does without."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    file = tmp_path / "urls.csv"
+    assert main([str(SITE), "-o", str(file), "-q"]) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["urls.csv"]
     assert len(file.read_text("utf-8").splitlines()) > 40
 
