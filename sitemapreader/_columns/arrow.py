@@ -38,6 +38,8 @@ VERSION_KEY = b"sitemapreader.schema"
 """Key of the metadata whose value is the version of the schema, in digits."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_FIRST_MOMENT = (datetime(FIRST_YEAR, 1, 1, tzinfo=UTC) - _EPOCH) // _MICROSECOND
+"""Microseconds since 1970 of the first moment that a date can mean."""
 _DAY_COLUMN = pa.timestamp("us")
 _MOMENT_COLUMN = pa.timestamp("us", "UTC")
 _DAY_CHARS = len("2026-01-01")
@@ -130,18 +132,19 @@ def make_batch(
 def _parse_moments(texts: pa.Array) -> pa.Array | None:
     """Parse a column of dates as written; return `None` if one needs our own parser."""
     # Arrow reads fewer forms than our parser, but reads them alike, in a tenth of the time that it
-    # takes to convert datetimes. Each of the two types refuses the texts of the other.
-    kind = _MOMENT_COLUMN
-    lengths = pc.binary_length(texts)
-    sizes = pc.unique(lengths).drop_null().to_pylist()
-    if sizes == [_DAY_CHARS]:
-        kind = _DAY_COLUMN
+    # takes to convert datetimes. Its type of moments refuses days, and that of days moments.
+    chars = make_array([_DAY_CHARS], pa.int64())[0]
+    are_days = pc.equal(pc.binary_length(texts), chars)
+    nothing = pa.nulls(1, pa.string())[0]
     try:
-        moments = texts.cast(kind).cast(_MOMENT_COLUMN)
+        moments = pc.if_else(are_days, nothing, texts).cast(_MOMENT_COLUMN)
+        days = pc.if_else(are_days, texts, nothing).cast(_DAY_COLUMN)
     except pa.ArrowInvalid:
         return None
-    first = pc.min(moments).as_py()
-    if first is not None and first.year < FIRST_YEAR:
+    moments = pc.coalesce(moments, days.cast(_MOMENT_COLUMN))
+    # as a number, because a moment that leaves Arrow imports pandas, too
+    first = pc.min(moments.cast(pa.int64())).as_py()
+    if first is not None and first < _FIRST_MOMENT:
         return None
     return moments
 
@@ -165,7 +168,7 @@ def make_array(values: list[Any], data_type: pa.DataType) -> pa.Array:
     if pa.types.is_struct(data_type):
         fields = [_make_field(values, field) for field in data_type]
         return pa.Array.from_buffers(data_type, size, [validity], children=fields)
-    if size > 1 and values.count(values[0]) == size:
+    if size > 1 and values[0] == values[-1] and values.count(values[0]) == size:
         value = make_array(values[:1], data_type)[0]
         return pa.repeat(value, size)
     buffers = _write_values(values, data_type)
@@ -175,12 +178,13 @@ def make_array(values: list[Any], data_type: pa.DataType) -> pa.Array:
 def _make_lists(values: list[Any], data_type: pa.DataType) -> pa.Array:
     """Return an array of lists."""
     size = len(values)
-    joined = list(chain.from_iterable(values))
-    items = make_array(joined, data_type.value_type)
-    if any(values):
-        ends = _write_offsets(values)
-    else:
+    if values.count(()) == size:
+        joined = []
         ends = pa.py_buffer(bytes(4 * size + 4))
+    else:
+        joined = list(chain.from_iterable(values))
+        ends = _write_offsets(values)
+    items = make_array(joined, data_type.value_type)
     offsets = pa.Array.from_buffers(pa.int32(), size + 1, [None, ends])
     return pa.ListArray.from_arrays(offsets, items, type=data_type)
 

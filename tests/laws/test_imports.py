@@ -52,7 +52,8 @@ with suppress(SystemExit):
 """
 AUDIT = """
 from sitemapreader.audit import audit_sync
-open("s.xml", "w").write("<urlset><url><loc>https://a.example/%41</loc></url></urlset>")
+record = "<loc>https://a.example/%41</loc><lastmod>2026-01-01T00:00:00Z</lastmod>"
+open("s.xml", "w").write(f"<urlset><url>{record}</url></urlset>")
 with audit_sync("s.xml", urls=["https://a.example/"]) as result:
     result.format("html")
 """
