@@ -397,9 +397,12 @@ class SiteVisits:
         fitting = self._find_fitting(folder, urls)
         site = PageFolder(folder.folder, fitting or folder.base_url)
         found = _count_files(site, urls)
-        (total,) = self._database.ask_column(_PAGE_QUERIES["listed"])
-        if found >= LEAST_SHARE / 2 * len(urls) or _has_pages(site, total):
+        if found >= LEAST_SHARE / 2 * len(urls):
             return ""
+        if any(site.list_pages()):  # to count different URLs takes a while
+            (total,) = self._database.ask_column(_PAGE_QUERIES["listed"])
+            if _has_pages(site, total):
+                return ""
         return _say_unbuilt(found, len(urls))
 
     def _look_up(self, folder: FolderFetcher) -> str:

@@ -39,7 +39,7 @@ CREATE MACRO without_extras(query) AS
 -- find_repeated: URLs of which others differ in slash, www, case or parameters at most
 CREATE TABLE repeated AS
 WITH folds AS MATERIALIZED (
-    SELECT id, hash(without_slash(bare_host(after_scheme(loc)))) AS folded
+    SELECT id, hash(without_slash(bare_url(loc))) AS folded
     FROM url_row WHERE is_simple
     UNION ALL
     SELECT id, hash(bare_host(host) || lower(without_slash(path)) || without_extras(query))
@@ -65,10 +65,15 @@ SELECT a.url, a.document, a.hreflang, hash(u.key) AS page, hash(a.key) AS target
 FROM alternate a JOIN url u ON u.id = a.url LEFT JOIN document d ON d.id = a.document
 WHERE a.hreflang IS NOT NULL
 
--- count_folders:
+-- count_folders: simple URLs have few directories, and the expression is needed once for each
 INSERT INTO folder
-SELECT document, folder_of(key) AS prefix, count(*)
-FROM url GROUP BY document, prefix
+SELECT document, folder_of(part) AS prefix, sum(urls)
+FROM (
+    SELECT document, parse_dirpath(loc, 'forward_slash') || '/' AS part, count(*) AS urls
+    FROM url_row WHERE is_simple GROUP BY document, part
+    UNION ALL
+    SELECT document, key, 1 FROM unusual_url
+) GROUP BY document, prefix
 
 -- count_hosts:
 INSERT INTO host

@@ -12,8 +12,13 @@ WITH index_file AS MATERIALIZED (
     SELECT loc, document, regexp_extract(
         key, '(?i)^(.*)/(?:index\.(?:[xs]?html?|php|aspx?|jsp|cfm)|default\.(?:html?|aspx?))$', 1
     ) AS folder
-    FROM url WHERE (NOT is_simple OR contains(loc, '/index.') OR contains(loc, '/default.'))
-      AND regexp_matches(path, '(?i)/(?:index|default)\.[a-z]+$')
+    FROM (
+        SELECT loc, document, loc AS key FROM url_row
+        WHERE is_simple AND regexp_matches(loc, '/(?:index|default)\.[a-z]+$') -- it ends as its path does
+        UNION ALL
+        SELECT loc, document, key FROM unusual_url
+        WHERE regexp_matches(path, '(?i)/(?:index|default)\.[a-z]+$')
+    )
 ), folder_url AS MATERIALIZED (
     SELECT loc, document, unnest([folder, folder || '/']) AS key FROM index_file WHERE folder <> ''
 ), listed AS (

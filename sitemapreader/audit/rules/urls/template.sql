@@ -13,7 +13,11 @@ WITH odd AS (
         '/(\[{1,2}(?:\.{3})?[A-Za-z_][\w-]*\]{1,2}\??|:[A-Za-z_]\w*\??|\{[A-Za-z_][\w-]*\}'
         || '|(?:%7B|%7b)[A-Za-z_][\w-]*(?:%7D|%7d)|undefined|None|NaN|\[object Object\])(?:/|$)', 1
     ) AS segment
-    FROM url WHERE NOT is_simple OR contains(loc, '/undefined')
+    FROM (
+        SELECT loc, document, path FROM unusual_url
+        UNION ALL
+        SELECT loc, document, path FROM url WHERE is_simple AND contains(loc, '/undefined')
+    )
 )
 SELECT loc AS url, segment AS detail, document,
        CASE WHEN segment IN ('undefined', 'None', 'NaN', '[object Object]') THEN 'warning'
