@@ -209,9 +209,9 @@ def _number_lines(path: Path, urls: Iterable[str]) -> dict[str, int]:
         forms = {
             form: url for form, url in forms.items() if not _URL_TEXT.fullmatch(form)
         }
-    for form, url in forms.items():
-        if end := _find_end(content, form, ends.get(url)):
-            ends[url] = end
+    for match in _match_any(forms).finditer(content) if forms else ():
+        url = forms[match[0]]
+        ends[url] = min(match.end(), ends.get(url, match.end()))
     lines: dict[str, int] = {}
     line = 1
     start = 0
@@ -226,14 +226,10 @@ def _encode_form(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _find_end(content: bytes, wanted: bytes, limit: int | None) -> int:
-    """Return where a URL ends that does not begin a longer one; 0 if not before the limit."""
-    end = 0
-    while (at := content.find(wanted, end, limit)) >= 0:
-        end = at + len(wanted)
-        if end == len(content) or content[end] in _BEHIND_A_URL:
-            return end
-    return 0
+def _match_any(texts: Iterable[bytes]) -> re.Pattern[bytes]:
+    """Return what matches any of some URLs, if it does not begin a longer one."""
+    either = b"|".join(map(re.escape, texts))
+    return re.compile(b"(?:%b)(?=[%b]|\\Z)" % (either, re.escape(_BEHIND_A_URL)))
 
 
 # -- lists of URLs, of a crawl, a log or Search Console, known or old
