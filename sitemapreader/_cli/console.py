@@ -43,6 +43,7 @@ from sitemapreader._walk.report import Report
 if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncIterator, Collection, Iterator
+    from datetime import datetime
 
     from sitemapreader._many.run import SiteWalk
     from sitemapreader._types.models import Change
@@ -308,7 +309,7 @@ class RunSummary:
     _answered: bool = False
     _found: bool = False
     _complete: bool = True
-    _waited: tuple[str, str | None] = ("", None)
+    _waited: tuple[str, str | None, datetime | None] = ("", None, None)
     """A document that missing URLs wait for; why it was not read, or `None`."""
     _named_dated: dict[str, list[str]] = attrs.field(factory=dict)
     """Reason of sitemaps that are not read because of their date in an index -> some of them."""
@@ -351,7 +352,8 @@ class RunSummary:
                 for document in documents
                 if document.status not in FINISHED_STATUSES
             }
-            self._waited = (report.waits_for, reasons.get(report.waits_for))
+            unread = reasons.get(report.waits_for)
+            self._waited = (report.waits_for, unread, report.waits_until)
         if not is_complete:
             self._add_losses(site, report, is_found=is_found)
         # above its limit a report counts skipped documents without listing them
@@ -539,6 +541,7 @@ def describe_waiting(
     number: int,
     waits_for: str = "",
     reason: str | None = None,
+    until: datetime | None = None,
 ) -> str:
     """Return a message about URLs that are missing, and not unlisted yet.
 
@@ -546,6 +549,8 @@ def describe_waiting(
         number: how many there are.
         waits_for: document that they wait for; "" for the search of the site.
         reason: why it was not read, "" if that is not known; `None` if it was read.
+        until: when a walk can prove that they are unlisted, at the earliest; `None` if that is not
+            known.
     """
     urls = inflect(number, "URLs")
     if reason is not None:
@@ -559,6 +564,8 @@ def describe_waiting(
         why = f"a later walk must read {waits_for} again"
     else:
         why = "a later walk must confirm it"
+    if reason is None and until is not None:
+        why += f", after {until:%Y-%m-%d %H:%M} UTC at the earliest"
     return f"not unlisted yet: {number} {urls}, because {why}"
 
 

@@ -113,6 +113,8 @@ class Findings:
         unlisted: how many became unlisted.
         waiting: how many may become so later.
         waits_for: document that the longest-missing URL waits for; "" if there is none.
+        waits_until: when a walk can prove that this URL is unlisted, at the earliest; `None` if
+            there is none.
         left: how many left a window.
         shrunk: documents that lost more than half: their URLs, how many URLs they lost, and how
             many they still list.
@@ -122,6 +124,7 @@ class Findings:
     unlisted: int
     waiting: int
     waits_for: str
+    waits_until: datetime | None
     left: int
     shrunk: tuple[tuple[str, int, int], ...]
     new_losses: Mapping[int, int]
@@ -161,6 +164,8 @@ class UnlistedUrl:
             302, 303, 307, 308). That URL was not requested.
         waits_for: for a URL that waits to be unlisted, the document that has to be read before;
             `None` for one that is unlisted.
+        waits_until: when a walk that reads that document can prove that the URL is unlisted, at the
+            earliest: by the `confirm_after` of the `State`. `None` for one that is unlisted.
     """
 
     loc: str
@@ -173,6 +178,7 @@ class UnlistedUrl:
     waits_for: str | None = None
     no_status: str | None = None
     redirects_to: str | None = None
+    waits_until: datetime | None = None
 
 
 @attrs.frozen

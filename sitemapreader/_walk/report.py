@@ -38,6 +38,7 @@ from sitemapreader._types.urls import host_of, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from sitemapreader._types.rows import Rows
 
@@ -97,7 +98,9 @@ class Report:
             `None` before the end of a walk, and without `changes`. `Walk.unlisted` gives them.
         waiting: how many URLs may become so: they wait for a second day, or for a document that
             cannot be read; `None` as above.
-        waits_for: the document that the one which is missing for longest waits for; "" for none.
+        waits_for: the document that the longest-missing URL waits for; "" if there is none.
+        waits_until: when a walk can prove that this URL is unlisted, at the earliest; `None` if
+            there is none.
         left: how many URLs have left a window, as old items leave a feed: they are not unlisted;
             `None` as above.
         gone: how many pages of missing URLs were found to be gone; `None` until pages were asked.
@@ -122,6 +125,7 @@ class Report:
         self.unlisted: int | None = None
         self.waiting: int | None = None
         self.waits_for = ""
+        self.waits_until: datetime | None = None
         self.left: int | None = None
         self.gone: int | None = None
         self.returned: int | None = None
@@ -254,6 +258,7 @@ class Report:
             "outcome": attrs.asdict(outcome) | {"status": str(outcome.status)},
             **self.count(),
             **{name: getattr(self, name) for name in _FIGURES},
+            "waits_until": self.waits_until and self.waits_until.isoformat(),
             "left_out": dict(self.left_out),
             "documents": [document.to_dict() for document in self.documents],
             "issues": [issue.to_dict() for issue in self.issues],

@@ -311,6 +311,7 @@ class Walk(TaskStream[Batch]):
             report.unlisted = found.unlisted
             report.waiting = found.waiting
             report.waits_for = found.waits_for
+            report.waits_until = found.waits_until
             report.left = found.left
             for url, lost, still_listed in found.shrunk:
                 said = f"{still_listed} {inflect(still_listed, 'URLs')} listed, {lost} missing"

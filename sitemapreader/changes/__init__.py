@@ -59,6 +59,9 @@ _length = bounded(timedelta(0), timedelta(days=36_525), "timedelta(days=1)")
 _ROWS_OF_PAGE = 1_000
 
 
+_IS_DEAD_ONCE = "page.site = site.id AND dead_at IS NOT NULL AND NOT is_gone"
+
+
 @attrs.frozen
 class SiteState:
     """The state of one site, or of one set of sitemaps that are walked together.
@@ -75,6 +78,10 @@ class SiteState:
             be read; `None` without `changes`.
         left: how many URLs are known that have left a window, such as a feed.
         gone: how many missing URLs are known whose page is gone; some may be unlisted, too.
+        dead_once: how many missing URLs have a page that responded with 404 or 410, and is not yet
+            known to be gone.
+        dead_once_due: from when the first of these pages is requested again; `None` if there is
+            none.
     """
 
     name: str
@@ -91,6 +98,10 @@ class SiteState:
     waiting: int | None
     left: int
     gone: int
+    dead_once: int
+    dead_once_due: datetime | None = attrs.field(
+        converter=attrs.converters.optional(as_moment)
+    )
 
 
 @attrs.frozen
@@ -175,7 +186,9 @@ class State:
                 "  (SELECT count(*) FROM page WHERE page.site = site.id AND is_unlisted)), waiting,"
                 " (SELECT count(*) FROM url WHERE url.site = site.id AND kind IN (1, 2)"
                 "  AND lost_stamp IS NOT NULL),"
-                " (SELECT count(*) FROM page WHERE page.site = site.id AND is_gone)"
+                " (SELECT count(*) FROM page WHERE page.site = site.id AND is_gone),"
+                f" (SELECT count(*) FROM page WHERE {_IS_DEAD_ONCE}),"
+                f" (SELECT min(due) FROM page WHERE {_IS_DEAD_ONCE})"
                 " FROM site ORDER BY name",
             )
         )
@@ -213,13 +226,15 @@ class State:
         )
         values = {"key": None if site is None else url_key(site), "site": site}
         with open_reader(self.path) as db:
-            waited: dict[tuple[int, int], str] = {}
+            waited: dict[tuple[int, int], tuple[str, datetime]] = {}
+            confirm_after = nanoseconds(self.confirm_after)
             for *row, number, run, days, lost in db.execute(sql, values):
                 name = row[4]
                 if (number, lost) not in waited:
-                    found = find_waited(db, number, run, days, lost)
-                    waited[number, lost] = found or name
-                yield make_unlisted(*row, waits_for=waited[number, lost])
+                    found = find_waited(db, number, run, days, lost, confirm_after)
+                    waited[number, lost] = found
+                url, until = waited[number, lost]
+                yield make_unlisted(*row, waits_for=url or name, waits_until=until)
 
     def _list_pages(self, what: RemovalKind, site: str | None) -> Iterator[Any]:
         make, columns, condition = REMOVALS[what]

@@ -63,7 +63,7 @@ The steps at the end of a walk (`reconcile`), each a function here or a file of 
 9. `_find_new_losses`; respell.sql, if each URL comes once: another spelling takes the place of one
 10. unlist.sql: missing URLs get a row in `page`; what is confirmed becomes unlisted
 11. forget.sql: what was delivered, and what is old
-12. `_count_waiting` and `_name_waited`: how many wait, and for which document
+12. `_count_waiting` and `_find_waited`: how many wait, and for which document until when
 
 Steps 3, 8, 9, 10 and 12 are for walks with `changes`. Step 3 is also the first one of the next
 walk, for what a first or an interrupted one has left in `log`. After them, `gone.py` requests pages
@@ -90,10 +90,11 @@ from sitemapreader._types.outcomes import (
 )
 from sitemapreader._walk.memory import Findings
 from sitemapreader.changes.database import DamageError, read_script
-from sitemapreader.changes.rows import WalkRun, nanoseconds
+from sitemapreader.changes.rows import WalkRun, as_moment, nanoseconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from sitemapreader._types.outcomes import Document
     from sitemapreader._walk.memory import WalkEnd
@@ -348,29 +349,47 @@ def find_waited(
     stamp: int,
     days: str,
     lost_stamp: int,
-) -> str:
-    """Return a document that a URL waits for, which was lost at a stamp; "" for none.
+    confirm_after: int,
+) -> tuple[str, datetime]:
+    """Return a document that a URL waits for, which was lost at a stamp, and until when.
 
-    `stamp` and `days` are of the last walk over the site.
+    `stamp` and `days` are of the last walk over the site. See `_find_waited`.
     """
     sql = "SELECT confirmed_stamp FROM site WHERE id = ?"
     (naming_confirmed,) = db.execute(sql, (site,)).fetchone()
     values = {
         "site": site,
+        "stamp": stamp,
         "lost_stamp": lost_stamp,
         "patience_since": find_patience_since(stamp, read_days(days)),
         "naming_confirmed": naming_confirmed,
     }
-    return _name_waited(db, values)
+    return _find_waited(db, values, confirm_after)
 
 
-def _name_waited(db: Connection, values: Mapping[str, Any]) -> str:
+def _find_waited(
+    db: Connection,
+    values: Mapping[str, Any],
+    confirm_after: int,
+) -> tuple[str, datetime]:
+    """Return the document that a loss waits for, and the earliest time of a walk that proves it.
+
+    "" stands for what names documents. A reading since the loss is confirmed `confirm_after` later.
+    Without one, the next reading that counts has to be confirmed.
+    """
     query = (
-        "SELECT proof.url FROM proof WHERE proof.document_proven_until < :lost_stamp"
+        "SELECT proof.url, proof.read_stamp FROM proof"
+        " WHERE proof.document_proven_until < :lost_stamp"
         " ORDER BY proof.unknown_stamp IS NULL, proof.confirmed_stamp LIMIT 1"
     )
     found = db.execute(_PROOF + query, values).fetchone()
-    return found[0] if found else ""
+    if found is None:
+        naming = "SELECT '', read_stamp FROM site WHERE id = :site"
+        found = db.execute(naming, values).fetchone()
+    url, read = found
+    if read < values["lost_stamp"]:
+        read = max(read + confirm_after, values["stamp"])
+    return url, as_moment((read + confirm_after) / 1e9)
 
 
 def find_unverified(
@@ -487,7 +506,13 @@ def reconcile(
         return None
     if not has_missing:
         return Findings(
-            unlisted=0, waiting=0, waits_for="", left=0, shrunk=(), new_losses={}
+            unlisted=0,
+            waiting=0,
+            waits_for="",
+            waits_until=None,
+            left=0,
+            shrunk=(),
+            new_losses={},
         )
     values["naming_confirmed"] = naming_confirmed
     values["proven_until"] = _find_proven_until(db, values)
@@ -499,10 +524,11 @@ def reconcile(
     _execute(db, "forget.sql", values)
     left, waiting = _count_waiting(db, values)
     waits_for = ""
+    waits_until = None
     if waiting:
         values["lost_stamp"] = find_losses(db, run.site)[0]
-        waits_for = _name_waited(db, values)
-    return Findings(unlisted, waiting, waits_for, left, shrunk, new_losses)
+        waits_for, waits_until = _find_waited(db, values, run.confirm_after)
+    return Findings(unlisted, waiting, waits_for, waits_until, left, shrunk, new_losses)
 
 
 def _collect_named(

@@ -134,6 +134,7 @@ def make_unlisted(
     redirects_to: str | None,
     *,
     waits_for: str | None = None,
+    waits_until: datetime | None = None,
 ) -> UnlistedUrl:
     """Return a value for a row of `page`."""
     asked = None if asked_at is None else as_moment(asked_at)
@@ -148,6 +149,7 @@ def make_unlisted(
         waits_for,
         no_status,
         redirects_to,
+        waits_until,
     )
 
 

@@ -6,13 +6,14 @@ import json
 import signal
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from sitemapreader.changes.database import StateFile
 from tests.support import commands
-from tests.support.clock import DAY, SetClock
+from tests.support.clock import DAY, HOUR, SetClock
 from tests.support.walking import index, urlset
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def test_changes_and_what_is_unlisted(site: Path) -> None:
     told = run(site, "state", "site.db", "--unlisted")
     assert (told.code, told.lines) == (0, [])
     assert "example.org/: not unlisted yet: 1 URL, because" in told.said
+    assert "not unlisted yet" not in run(site, "state", "site.db", "--gone").said
     assert "0 unlisted, 1 waiting" in run(site, "state", "site.db").lines[1]
 
 
@@ -120,6 +122,71 @@ def test_what_missing_urls_wait_for(
     assert expected in ran.said
     assert (f"{expected} (cross-host-child)" in ran.said) is bool(children)
     assert expected in run(site, "state", "site.db", "--unlisted").said
+
+
+@pytest.mark.parametrize(
+    ("hours", "least"),
+    [
+        ((0, 24), 24 + 23),
+        ((0, 24, 25), 24 + 23),
+        ((0, 1), 23 + 23),
+        ((0, 24, 60), 0),
+    ],
+)
+def test_when_a_missing_url_can_be_proved_to_be_unlisted(
+    site: Path, monkeypatch: pytest.MonkeyPatch, hours: tuple[int, ...], least: int
+) -> None:
+    """23 hours after a reading that counts, which has to be 23 hours after the one before."""
+    clock = SetClock(monkeypatch)
+    start = clock.now
+    for hour in hours:
+        clock.now = start + hour * HOUR
+        words = ["--state", "site.db", "--changes", "--report", "walk.json"]
+        ran = run(site, "site", *words)
+        publish(site, "2")
+    told = run(site, "state", "site.db", "--unlisted").said
+    if not least:
+        assert ("not unlisted yet" in ran.said, "not unlisted yet" in told) == (
+            False,
+            False,
+        )
+        return
+    moment = datetime.fromtimestamp(start + least * HOUR, UTC)
+    expected = (
+        "a later walk must read https://example.org/a.xml again,"
+        f" after {moment:%Y-%m-%d %H:%M} UTC at the earliest"
+    )
+    assert (expected in ran.said, expected in told) == (True, True)
+    report = json.loads((site.parent / "walk.json").read_text("utf-8"))
+    assert report["waits_until"] == moment.isoformat()
+
+
+def test_a_page_that_was_dead_once_is_named_with_its_next_request(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`state --gone` counts the pages that may be gone, and not what waits to be unlisted."""
+    clock = SetClock(monkeypatch)
+    (site / "2").mkdir()
+    (site / "2" / "index.html").write_text("alive")
+    words = ["site", "--state", "site.db", "--changes", "--gone", "--format", "jsonl"]
+    run(site, *words)
+    publish(site, "2")
+    clock.now += DAY
+    run(site, *words)
+    moment = datetime.fromtimestamp(clock.now + 23 * HOUR, UTC)
+    told = run(site, "state", "site.db", "--gone").said
+    assert (
+        "example.org/: not gone yet: 1 page responded with 404 or 410, and must do so again after"
+        f" {moment:%Y-%m-%d %H:%M} UTC"
+    ) in told
+    assert "unlisted" not in told
+    clock.now += DAY
+    run(site, *words)
+    gone = run(site, "state", "site.db", "--gone")
+    assert (gone.lines, "not gone yet" in gone.said) == (
+        ["https://example.org/1"],
+        False,
+    )
 
 
 def test_a_sitemap_that_was_never_there_is_not_waited_for_once_nothing_names_it(

@@ -476,7 +476,7 @@ async def test_every_field_of_what_a_state_tells(
         await spend(pages, state)
     now, two = datetime.fromtimestamp(clock.now, UTC), ("2026-01-02", '"ab"')
     assert [*state.sites()] == [
-        SiteState(SITE, 2, 2, clock.now, clock.now, True, 1, 0, 0, 1)
+        SiteState(SITE, 2, 2, clock.now, clock.now, True, 1, 0, 0, 1, 0, None)
     ]
     assert [*state.documents()] == [
         DocumentState(SITE, ONE, "complete", "", "urlset", 2, 0, clock.now, *two, None),
@@ -485,7 +485,7 @@ async def test_every_field_of_what_a_state_tells(
         ),
     ]
     assert [attrs.astuple(each) for each in state.unlisted()] == [
-        (f"{SITE}c", now, ONE, "missing", SITE, now, 404, None, None, None)
+        (f"{SITE}c", now, ONE, "missing", SITE, now, 404, None, None, None, None)
     ]
     assert [attrs.astuple(each) for each in state.gone()] == [
         (f"{SITE}c", ONE, 404, now, now, SITE)

@@ -20,7 +20,7 @@ from sitemapreader.output.text import escape_urls
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
 
     from sitemapreader.changes import GonePage, UnlistedUrl
@@ -66,7 +66,7 @@ def run_state(arguments: argparse.Namespace) -> int:
             while part := "".join(islice(text, _PRINTED_AT_ONCE)):
                 await write_to(lines, lines.write_text, part)
         if is_list:
-            return print_waiting(state, console)
+            return print_missing(state, console, is_gone=arguments.gone)
         return ALL_READ
 
     return run_process(work, lines.name, console)
@@ -94,16 +94,14 @@ def format_plan(planned: Iterable[PlannedDocument], now: datetime) -> Iterator[s
         )
 
 
-def print_waiting(state: State, console: Console) -> int:
-    """Name the sites with unconfirmed removals or unproven pages; return the exit code."""
+def print_missing(state: State, console: Console, *, is_gone: bool) -> int:
+    """Name the sites with unconfirmed removals or unproven pages; return the exit code.
+
+    `is_gone` is True for a list of the pages that are gone: it has nothing to do with what waits to
+    be unlisted.
+    """
     code = ALL_READ
-    unproven: dict[str, Counter[str]] = defaultdict(Counter)
-    waited: dict[str, str] = {}
-    for row in chain(state.unlisted(), state.waiting()):
-        if row.waits_for and row.waits_for != row.site:
-            waited.setdefault(row.site, row.waits_for)
-        if row.no_status:
-            unproven[row.site][row.no_status] += 1
+    waited, unproven = _group_missing(state)
     unread = {
         (document.site, document.url): document.reason
         for document in state.documents()
@@ -118,17 +116,58 @@ def print_waiting(state: State, console: Console) -> int:
             else:
                 why = "was interrupted"
             console.print_line(f"{name}: the last run {why}")
+        elif is_gone:
+            if site.dead_once_due:
+                console.print_line(f"{name}: {_describe_dead_once(site)}")
         elif site.waiting:
-            waits_for = waited.get(site.name, "")
-            reason = unread.get((site.name, waits_for))
-            waiting = describe_waiting(site.waiting, waits_for, reason)
-            console.print_line(f"{name}: {waiting}")
+            console.print_line(f"{name}: {_describe_wait(site, waited, unread)}")
         for reason, number in sorted(unproven[site.name].items()):
             console.print_line(
                 f"{name}: no status of {count_units(number, 'missing URLs')} ({reason}): "
                 f"{explain_no_status(reason)}"
             )
     return code
+
+
+def _group_missing(
+    state: State,
+) -> tuple[dict[str, UnlistedUrl], dict[str, Counter[str]]]:
+    """Return by site a URL that waits, and how many pages have no status, by reason."""
+    unproven: dict[str, Counter[str]] = defaultdict(Counter)
+    waited: dict[str, UnlistedUrl] = {}
+    for row in chain(state.unlisted(), state.waiting()):
+        if row.no_status:
+            unproven[row.site][row.no_status] += 1
+        if row.waits_for:
+            known = waited.setdefault(row.site, row)
+            # a document says more than the site
+            if known.waits_for == row.site != row.waits_for:
+                waited[row.site] = row
+    return waited, unproven
+
+
+def _describe_dead_once(site: SiteState) -> str:
+    pages = count_units(site.dead_once, "pages")
+    return (
+        f"not gone yet: {pages} responded with 404 or 410, and must do so again after"
+        f" {site.dead_once_due:%Y-%m-%d %H:%M} UTC"
+    )
+
+
+def _describe_wait(
+    site: SiteState,
+    waited: Mapping[str, UnlistedUrl],
+    unread: Mapping[tuple[str, str], str],
+) -> str:
+    """Return a message about the URLs of a site that wait to be unlisted."""
+    number = site.waiting or 0
+    row = waited.get(site.name)
+    if row is None or row.waits_for is None:
+        return describe_waiting(number)
+    if row.waits_for == site.name:
+        return describe_waiting(number, until=row.waits_until)
+    reason = unread.get((site.name, row.waits_for))
+    return describe_waiting(number, row.waits_for, reason, row.waits_until)
 
 
 def list_state(state: State) -> Iterator[SiteState | DocumentState]:
