@@ -108,6 +108,7 @@ class CauseCode(StrEnum):
     SITEMAP_NOT_READ = "sitemap-not-read"
     SITEMAP_MISSING = "sitemap-missing"
     SITEMAP_EMPTY = "sitemap-empty"
+    SITEMAPS_AS_PAGES = "sitemaps-as-pages"
     NO_SITEMAP = "no-sitemap"
     LISTED_BEFORE = "listed-before"
     IN_NO_SITEMAP = "in-no-sitemap"
@@ -584,7 +585,10 @@ class _Question:
         if visit.error:
             self.add(CauseCode.FAILS, f"the page fails: {excerpt(visit.error)}")
         elif status != 200 and fault is not PageFault.REDIRECTS and status >= 300:
-            self.add(CauseCode.STATUS, f"the page returns {status}")
+            subject = "the page"
+            if is_redirected:
+                subject += " to which it redirects"
+            self.add(CauseCode.STATUS, f"{subject} returns {status}")
         elif fault is PageFault.LOGIN:
             login = show_url(visit.final_url)
             self.add(
@@ -837,6 +841,13 @@ class _Search:
                 f"this sitemap is empty: {show_url(document.url)}",
                 sitemap=document.url,
             )
+        for document in islice(filter(_lists_sitemaps, documents), _MAX_NAMED_SITEMAPS):
+            question.add(
+                CauseCode.SITEMAPS_AS_PAGES,
+                "this sitemap lists nothing but sitemaps, as if they were pages, so they were not "
+                f"read: list them in a sitemapindex: {show_url(document.url)}",
+                sitemap=document.url,
+            )
         if self.report.counts[IssueCode.NO_SITEMAP]:
             question.add(
                 CauseCode.NO_SITEMAP, f"no sitemap was found for {show_url(self.site)}"
@@ -916,6 +927,11 @@ def _is_empty(document: Document) -> bool:
     is_read = document.status is Status.COMPLETE and document.role is Role.SITEMAP
     is_filled = document.listed > 0 or document.children > 0
     return is_read and not document.is_guess and not is_filled
+
+
+def _lists_sitemaps(document: Document) -> bool:
+    """Return whether a sitemap lists sitemaps as its pages, and nothing else."""
+    return document.counts[IssueCode.SITEMAPS_AS_PAGES] > 0 and not document.children
 
 
 def _is_decided(question: _Question) -> bool:

@@ -428,7 +428,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                choices=("host", "site", "any")),
         Option("--follow", _WALK,
                "read only the sitemaps of an index that match PATTERN (may be repeated)", "wanted",
-               **_PATTERN),
+               says=("follow",), **_PATTERN),
         Option("--no-follow", _WALK,
                "skip the sitemaps of an index that match PATTERN (may be repeated)", "unwanted",
                **_PATTERN),

@@ -56,6 +56,7 @@ _TAG_ON_A_LINE = re.compile(rb"[\r\n][ \t]*+<")
 """JSON is not read, though a text in it may hold markup. No line of it begins with a tag: where one
 does, a program has written a line of JSON before its sitemap."""
 _SAMPLE_LINES = 20
+_PAGE_LISTS = frozenset({Format.URLSET, Format.TEXT})
 _SITEMAP_URL = re.compile(r"\A[^?#]*\.xml(?:\.gz)?(?:[?#]|\Z)", re.IGNORECASE)
 
 
@@ -169,8 +170,8 @@ class SitemapReader:
 
     @property
     def lists_sitemaps(self) -> bool:
-        """True if it is a urlset whose URLs all look like URLs of sitemaps so far."""
-        return self.format is Format.URLSET and self._lists_sitemaps
+        """True if it is a urlset or a text whose URLs all look like URLs of sitemaps so far."""
+        return self.format in _PAGE_LISTS and self._lists_sitemaps
 
     def feed(self, data: bytes) -> list[Event]:
         """Read the next bytes; return the events of the blocks that are complete."""
@@ -451,7 +452,7 @@ class SitemapReader:
 
     def _check_limit(self, given: Events) -> Events:
         """Cut the events at the limit of entries."""
-        if self._lists_sitemaps and self.format is Format.URLSET:
+        if self.lists_sitemaps:
             self._lists_sitemaps = all(map(_SITEMAP_URL.search, _iterate_locs(given)))
         stats = self.stats
         most = self.limits.entries

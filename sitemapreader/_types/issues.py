@@ -123,7 +123,7 @@ class IssueCode(StrEnum):
     CHANGEFREQ = ("changefreq", WARNING, "a changefreq is not one of the protocol's seven words", "write always, hourly, daily, weekly, monthly, yearly or never")
     PRIORITY = ("priority", WARNING, "a priority is not a number from 0.0 to 1.0", "write a number from 0.0 to 1.0")
     EXTENSION = ("extension", WARNING, "a field of an image, video, news, link or other extension could not be read", "see the specification of the extension")
-    SITEMAPS_AS_PAGES = ("sitemaps-as-pages", WARNING, "a urlset lists nothing but sitemaps; they are pages, unless `follow` takes them", "list sitemaps in a sitemapindex, as <sitemap>")
+    SITEMAPS_AS_PAGES = ("sitemaps-as-pages", WARNING, "a urlset or a text lists nothing but sitemaps; they are pages, unless `follow` takes them", "list sitemaps in a sitemapindex, as <sitemap>")
     # -- the fetch of a document
     INVALID_URL = ("invalid-url", ERROR, "the URL cannot be requested", "correct the URL")
     CHILD_URL_TOO_LONG = ("child-url-too-long", ERROR, "the URL of a child sitemap is longer than servers accept; it was dropped", "shorten the URL to 8,192 characters")
@@ -152,7 +152,7 @@ class IssueCode(StrEnum):
     ROBOTS_UNREACHABLE = ("robots-unreachable", WARNING, "robots.txt could not be fetched; only URLs that you named are fetched from its host", "make the server respond to robots.txt with status 200 or 404")
     ROBOTS_DISALLOWED = ("robots-disallowed", WARNING, "robots.txt disallows the URL; it was not fetched", "allow the URL in robots.txt. To fetch it all the same, pass `FetchOptions(respect_robots=False)`")
     ROBOTS_NOT_TEXT = ("robots-not-text", WARNING, "robots.txt is a page, JSON or another kind of text; it was read as a file without rules", "serve rules, or respond with status 404")
-    ROBOTS_TOO_LARGE = ("robots-too-large", WARNING, "robots.txt is too long; the rest was ignored", "shorten it to 500 KiB")
+    ROBOTS_TOO_LARGE = ("robots-too-large", ERROR, "robots.txt is too long; the rest was not read, and may name sitemaps", "keep it below 500 KiB and 1,000 sitemaps, and name an index instead of its children")
     ROBOTS_TOO_COMPLEX = ("robots-too-complex", WARNING, "robots.txt has too many wildcards to match the URL; the URL was treated as disallowed", "use fewer wildcards. To fetch the URL all the same, pass `FetchOptions(respect_robots=False)`")
     # -- the walk
     HOST_MAPPED = ("host-mapped", INFO, "URLs of one host were fetched from another host", "nothing needs to be done, because `FetchOptions.map_hosts` was given")

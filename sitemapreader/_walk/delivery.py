@@ -149,7 +149,7 @@ def _split_rows(entries: Rows, size: int) -> Iterator[Rows]:
 
 
 class Suspects:
-    """The entries of a urlset that may list nothing but sitemaps, held back for `follow`."""
+    """The entries of a document that may list nothing but sitemaps, held back for `follow`."""
 
     def __init__(self, follow: TakeChild, limit: int) -> None:
         self._follow = follow

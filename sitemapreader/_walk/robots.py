@@ -96,7 +96,8 @@ class WalkRobots(RobotsCache):
                 await context.report_issue(issue, document)
             report.add_counts(robots.counts, document)
             if fault is None:
-                status, reason = judge_counts(document.counts, document.children)
+                # never failed: its rules were read, whatever it names
+                status, reason = judge_counts(document.counts, records=1)
             else:
                 await self._note_unreachable(fault, document)
                 status, reason = Status.PARTIAL, fault.code

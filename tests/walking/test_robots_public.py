@@ -102,3 +102,35 @@ async def test_a_walk_keeps_the_crawl_delay(respect: bool) -> None:
     delays: list[object] = [7.0] if respect else []
     assert heard == [ROBOTS, *delays, f"{SITE}a.xml"]
     assert reading.report.outcome.crawl_delay == (7.0 if respect else None)
+
+
+@pytest.mark.parametrize(
+    "robots",
+    [
+        b"".join(b"Sitemap: /%d.xml\n" % number for number in range(1_001)),
+        b"Sitemap: /1.xml\n" + b"# nothing\n" * 52_000 + b"Sitemap: /1000.xml\n",
+    ],
+)
+async def test_a_sitemap_behind_the_end_of_robots_txt_is_missed(robots: bytes) -> None:
+    """What robots.txt names and the walk does not read is not read: nothing is complete."""
+    pages = {
+        f"{SITE}{number}.xml": urlset(f"{SITE}{number}") for number in range(1_001)
+    }
+    reading = await read_site(SITE, fetcher=MemoryFetcher({ROBOTS: robots, **pages}))
+    report = reading.report
+    lost = [
+        (each.url, each.status, each.reason)
+        for each in report.documents
+        if each.is_lost
+    ]
+    assert not report.complete
+    assert lost == [(ROBOTS, "partial", "robots-too-large")]
+
+
+async def test_a_robots_txt_that_was_read_has_not_failed() -> None:
+    """Its rules hold, though the only sitemap that it names cannot be requested."""
+    rules = b"Sitemap: undefined/sitemap.xml\n"
+    pages = {ROBOTS: rules, f"{SITE}sitemap.xml": urlset(f"{SITE}page")}
+    reading = await read_site(SITE, fetcher=MemoryFetcher(pages))
+    first = reading.report.documents[0]
+    assert (first.status, first.reason) == ("partial", "host-not-public")

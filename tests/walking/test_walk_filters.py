@@ -140,6 +140,21 @@ async def test_follow_is_asked_about_a_urlset_of_sitemaps(
     assert (await walk_top(pages)).locs == [A, B]
 
 
+@pytest.mark.parametrize(
+    ("taken", "listed"),
+    [([], [A, B]), ([A], [page("a"), B]), ([A, B], [page("a"), page("b")])],
+)
+async def test_follow_is_asked_about_a_text_of_sitemaps(
+    taken: list[str], listed: list[str]
+) -> None:
+    """A text that lists sitemaps is said, as a urlset is, and read if it is wanted."""
+    pages: Pages = {TOP: f"{A}\n{B}\n".encode(), A: urlset(page("a"))}
+    pages[B] = urlset(page("b"))
+    walked = await walk_top(pages, follow=lambda entry: entry.loc in taken)
+    assert sorted(walked.locs) == sorted(listed)
+    assert walked.codes.count("sitemaps-as-pages") == 1
+
+
 @pytest.mark.parametrize("place", [0, 1, 700, 1_500])
 async def test_follow_is_not_asked_about_a_urlset_with_a_page(place: int) -> None:
     """One page among sitemaps makes all of them pages, wherever it stands; none is lost."""

@@ -638,3 +638,28 @@ def test_wrong_usage_says_what_to_write(words: tuple[str, ...], message: str) ->
     """It is exit code 2, and nothing is fetched."""
     done = run("why", *words)
     assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize("is_text", [False, True])
+async def test_a_list_of_sitemaps_is_why(is_text: bool) -> None:
+    """A urlset or a text that lists sitemaps as pages leads to none of their URLs."""
+    home = "https://example.org/"
+    listed = f"{home}a.xml"
+    pages = {
+        f"{home}robots.txt": f"Sitemap: {home}all".encode(),
+        f"{home}all": listed.encode() if is_text else urlset(listed),
+        listed: urlset(f"{home}page"),
+        f"{home}page": b"",
+    }
+    (explanation,) = await why(f"{home}page", fetcher=MemoryFetcher(pages))
+    cause = causes_of(explanation)[CauseCode.SITEMAPS_AS_PAGES]
+    assert cause.sitemap == f"{home}all"
+    assert "list them in a sitemapindex" in cause.message
+
+
+async def test_what_a_redirect_leads_to_is_not_the_page() -> None:
+    """The status is said of the address that has returned it."""
+    async with serve_site(404, lambda _: {"/moved": "/nowhere"}) as site:
+        (explanation,) = await why(f"{site.base}/moved")
+    cause = causes_of(explanation)[CauseCode.STATUS]
+    assert cause.message == "the page to which it redirects returns 404"
