@@ -2,11 +2,14 @@
 
 ```text
 bytes → Decompressor → blocks of 32 KiB → Transcoder → XmlReader | TextReader | ... → events
+                     → a whole document, below 32 KiB → read_whole ────────────────► events
 ```
-The first bytes choose the reader. URL and Content-Type are ignored: both are often wrong.
+Most documents are small: their bytes are held until the end, and `read_whole` then reads them at
+once. If it finds anything that is not common, the document is read as one block, as larger ones
+are. The first bytes choose the reader. URL and Content-Type are ignored: both are often wrong.
 """
 
-# Everything behind the Decompressor works on blocks, whose borders depend on the document alone. So
+# Everything after the Decompressor works on blocks, whose borders depend on the document alone. So
 # the borders of the chunks that arrive cannot matter: any chunking gives the same events.
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
     from sitemapreader._read.stats import ReadStats
-    from sitemapreader._read.xml.columns import Odd, Stretch
     from sitemapreader._read.xml.patterns import Span
+    from sitemapreader._read.xml.record_texts import Odd, Segment
     from sitemapreader._types.models import Event, Format
     from sitemapreader._types.options import Limits
     from sitemapreader._types.rows import Events
@@ -306,8 +306,8 @@ class XmlReader:
         batch = yield from self._tree.parse_batch(window.text, start, end, line)
         if batch:
             window.position = batch.end
-            stretches = self._tree.read_columns(batch, self._stats)
-            yield from self._read_stretches(stretches, self._read_records)
+            segments = self._tree.read_columns(batch, self._stats)
+            yield from self._read_segments(segments, self._read_records)
             return True
         found = yield from find_record(window.text, start, self.prolog.records)
         if not found:
@@ -337,26 +337,26 @@ class XmlReader:
 
     def _read_common_records(self) -> Iterator[Events]:
         """Read as far as the pattern goes, and the odd records on the way by the tree."""
-        stretches, end = self._patterns.read(
+        segments, end = self._patterns.read(
             self._window.text,
             self._window.position,
             self._stats,
             self._window.count_lines,
         )
-        yield from self._read_stretches(stretches, self._read_complete)
+        yield from self._read_segments(segments, self._read_complete)
         self._window.position = end
 
-    def _read_stretches(
+    def _read_segments(
         self,
-        stretches: Iterable[Stretch[Odd]],
+        segments: Iterable[Segment[Odd]],
         read_odd: Callable[[Odd], Iterator[Events]],
     ) -> Iterator[Events]:
         """Deliver entries by columns, and read the odd records between them."""
-        for events, count, odd in stretches:
-            self._stats.count_entries(count)
-            yield events
-            if odd:
-                yield from read_odd(odd)
+        for segment in segments:
+            self._stats.count_entries(segment.size)
+            yield segment.events
+            if segment.odd:
+                yield from read_odd(segment.odd)
 
     def _mend_record(self, span: Span) -> Iterator[Events]:
         document = self._tree.wrap(self._window.text[slice(*span)])
@@ -529,15 +529,15 @@ def read_whole(
     if not found or len(data) > limits.record_bytes:
         return None
     prolog, start = found
-    stretches, end = _start_patterns(prolog, limits).read(
+    segments, end = _start_patterns(prolog, limits).read(
         text, start, stats, lambda place: 1 + text.count("\n", 0, place)
     )
     # without comments: mostly
     is_bare = text[end:].strip(" \t\r\n") == f"</{prolog.root}>"
     if not (is_bare or is_end(text, end, [prolog.root])):
         return None
-    events, count, odd_span = next(stretches, ([], 0, None))
-    if odd_span or not count:
+    first = next(segments, None)
+    if first is None or first.odd or not first.size:
         return None
-    stats.count_entries(count)
-    return prolog.format, events
+    stats.count_entries(first.size)
+    return prolog.format, first.events

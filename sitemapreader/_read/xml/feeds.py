@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sitemapreader._read.entries import group_fields
 from sitemapreader._read.media import find_single_image
 from sitemapreader._read.vocabulary import FEED_DATES, MEDIA
-from sitemapreader._read.xml.columns import RecordTexts
+from sitemapreader._read.xml.record_texts import RecordTexts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

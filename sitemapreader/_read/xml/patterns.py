@@ -26,10 +26,6 @@ from sitemapreader._read.vocabulary import (
     RESOURCESYNC,
     Names,
 )
-from sitemapreader._read.xml.columns import (
-    RecordTexts,
-    are_low,
-)
 from sitemapreader._read.xml.grammar import (
     BORDER,
     ELEMENT_RUN_KEYS,
@@ -42,6 +38,10 @@ from sitemapreader._read.xml.markup import (
     is_well_formed,
     pass_nothing,
 )
+from sitemapreader._read.xml.record_texts import (
+    RecordTexts,
+    are_low,
+)
 from sitemapreader._read.xml.tree import parse_element
 from sitemapreader._types.models import Format, leave_unread
 from sitemapreader._types.options import PATTERNS
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterator, Mapping
 
-    from sitemapreader._read.xml.columns import Stretch
     from sitemapreader._read.xml.prolog import Prolog
+    from sitemapreader._read.xml.record_texts import Segment
     from sitemapreader._read.xml.tree import TreeReader
     from sitemapreader._types.options import Limits
 
@@ -91,10 +91,10 @@ class PatternReader:
         start: int,
         stats: ReadStats,
         find_line: Callable[[int], int],
-    ) -> tuple[Iterator[Stretch[Span]], int]:
+    ) -> tuple[Iterator[Segment[Span]], int]:
         """Read common records from a place on; return also where the last ends.
 
-        `find_line` returns the line of a place. Nothing is counted before the first stretch is
+        `find_line` returns the line of a place. Nothing is counted before the first segment is
         taken.
         """
         names = self._find_names()
@@ -125,12 +125,12 @@ class PatternReader:
         if (record_texts.odd or record_texts.relative) and not spans:
             spans = _find_spans(names.pattern, text, start, end)
 
-        stretches = record_texts.cut(
+        segments = record_texts.cut(
             entries,
             lambda places: (spans[places.start][0], spans[places.stop - 1][1]),
             lambda place: find_line(spans[place][0]),
         )
-        return stretches, end
+        return segments, end
 
     def _find_names(self) -> NamesAndPattern | None:
         """Return the meanings of names here, if records can be read by a pattern."""

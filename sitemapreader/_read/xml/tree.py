@@ -26,10 +26,6 @@ from sitemapreader._read.vocabulary import (
     PROTOCOL_FIELDS,
     RECORD_OF,
 )
-from sitemapreader._read.xml.columns import (
-    RecordTexts,
-    are_low,
-)
 from sitemapreader._read.xml.feeds import collect_feed_texts
 from sitemapreader._read.xml.markup import (
     BLANKS,
@@ -40,6 +36,11 @@ from sitemapreader._read.xml.markup import (
     is_well_formed,
     mend_references,
 )
+from sitemapreader._read.xml.record_texts import (
+    RecordTexts,
+    Segment,
+    are_low,
+)
 from sitemapreader._types.issues import IssueCode
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
 
     from sitemapreader._read.stats import ReadStats
     from sitemapreader._read.vocabulary import Names
-    from sitemapreader._read.xml.columns import Repairs, Stretch
     from sitemapreader._read.xml.prolog import Prolog
+    from sitemapreader._read.xml.record_texts import Repairs
     from sitemapreader._types.models import Event
     from sitemapreader._types.options import Limits
 
@@ -68,7 +69,7 @@ _NODE = re.compile(rf"(<\?.*?(?:\?>|\Z))|{HIDDEN}|(<[^/])", re.DOTALL)
 
 
 @attrs.frozen
-class Batch:
+class ParsedRecords:
     """Whole records that were parsed together."""
 
     end: int
@@ -108,7 +109,7 @@ class TreeReader:
         start: int,
         end: int,
         line: int,
-    ) -> Generator[list[Event], None, Batch | None]:
+    ) -> Generator[list[Event], None, ParsedRecords | None]:
         """Return the next records between two places.
 
         `None`, if they must be cut out: something in them is odd, or the first one is long. `line`
@@ -132,11 +133,13 @@ class TreeReader:
         if not (is_countable and self._is_plain(root, batch)):
             self._batch_chars = size // 8
             return None
-        return Batch(stop, list(root), _line_numbers(batch, line, root), repairs)
+        return ParsedRecords(
+            stop, list(root), _line_numbers(batch, line, root), repairs
+        )
 
     def read_columns(
-        self, batch: Batch, stats: ReadStats
-    ) -> Iterator[Stretch[list[Record]]]:
+        self, batch: ParsedRecords, stats: ReadStats
+    ) -> Iterator[Segment[list[Record]]]:
         """Read the records of a batch that have nothing but fields of the protocol."""
         elements = batch.elements
         names = self._prolog.names
@@ -151,7 +154,7 @@ class TreeReader:
         else:
             columns = None
         if columns is None:
-            yield [], 0, batch.take_records(slice(0, len(elements)))
+            yield Segment([], 0, batch.take_records(slice(0, len(elements))))
             return
         columns.note_repairs(batch.repairs)
         columns.blank_odd()

@@ -1,7 +1,8 @@
-"""Entries by columns: the values of many records at once, one field after the other.
+"""The texts of many records, by fields, and the entries that are made of them at once.
 
 The pattern and the tree find the texts. A record that needs an Issue is odd, and left to
-`read_record`, but not if that Issue is only counted, as all are behind the first of their code.
+`read_record`, unless the Issue is only counted: after the first few of a code, Issues are not
+shown.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import compress, count, repeat
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 import attrs
 
@@ -48,15 +49,23 @@ if TYPE_CHECKING:
     from sitemapreader._types.options import Limits
     from sitemapreader._types.rows import Events
 
-    Column: TypeAlias = Sequence[Any]
-    ValuesAndTexts: TypeAlias = tuple[Column | None, Column | None]
+    ValuesAndTexts: TypeAlias = tuple[Sequence[Any] | None, Sequence[Any] | None]
     """The values of one field, and its texts as written; `None` if no record has it."""
     Repairs: TypeAlias = dict[int, set[IssueCode]]
     """Place of a record in a batch -> what was repaired in it."""
-    Odd = TypeVar("Odd")
-    Stretch: TypeAlias = tuple[Events, int, Odd | None]
-    """Entries with their Issues (columns where none has either), how many entries, and the odd
-    records behind them."""
+
+Odd = TypeVar("Odd")
+
+
+class Segment(NamedTuple, Generic[Odd]):
+    """Entries of a batch that follow one another, and the odd records after them."""
+
+    events: Events
+    """The entries, each after its Issue; by columns if no entry has one."""
+    size: int
+    """Number of entries."""
+    odd: Odd | None
+
 
 _MOST_RELATIVE = 100
 """Relative URLs of a batch that are resolved without a pause, in 10 to 30 us each."""
@@ -321,17 +330,17 @@ class RecordTexts:
             return found, found
         return found, list(map(texts.get, column))
 
-    # -- stretches
+    # -- segments
 
     def cut(
         self,
         entries: Events,
         take_odd: Callable[[slice], Odd],
         find_line: Callable[[int], int],
-    ) -> Iterator[Stretch[Odd]]:
-        """Cut the batch into stretches; count the Issues that are not shown.
+    ) -> Iterator[Segment[Odd]]:
+        """Cut the batch into segments; count the Issues that are not shown.
 
-        Behind each stretch are the odd records up to the next one, which `take_odd` finds. Before
+        After each segment are the odd records up to the next one, which `take_odd` finds. Before
         an entry is the Issue of its relative URL, with the line of its record.
         """
         if self.odd:  # some may have relative URLs too, and all Issues have an order
@@ -341,7 +350,7 @@ class RecordTexts:
         if not self.odd:
             if self.relative:
                 entries = self._report_relative(entries, find_line)
-            yield entries, self.size, None
+            yield Segment(entries, self.size, None)
             return
         given = list(entries)
         start = 0
@@ -351,15 +360,16 @@ class RecordTexts:
             end = first
             while end in self.odd:
                 end += 1
-            yield given[start:first], first - start, take_odd(slice(first, end))
+            odd = take_odd(slice(first, end))
+            yield Segment(given[start:first], first - start, odd)
             start = end
         if start < self.size:
-            yield given[start:], self.size - start, None
+            yield Segment(given[start:], self.size - start, None)
 
     def _report_relative(
         self, entries: Events, find_line: Callable[[int], int]
     ) -> Events:
-        """Return the entries, each behind the Issue of its relative URL."""
+        """Return the entries, each after the Issue of its relative URL."""
         code = IssueCode.RELATIVE_LOC
         events: list[Event] = []
         for place, entry in enumerate(
