@@ -160,9 +160,8 @@ class WalkConfig:
             raise ValueError(
                 "a file cannot be combined with trusted=False, because strangers may not name files"
             )
-        if self.selection.sample is not None and (
-            self.state is not None or self.max_urls is not None
-        ):
+        is_cut = self.state is not None or self.max_urls is not None
+        if self.selection.sample is not None and is_cut:
             raise ValueError(
                 "`sample` cannot be combined with `state` or `Limits.max_urls`, "
                 "because it needs all URLs"
@@ -178,10 +177,9 @@ class WalkConfig:
     @property
     def named(self) -> list[str]:
         """The URLs that the caller named."""
-        sitemaps = [entry.loc for entry in self.sitemaps if entry.via is Via.GIVEN]
-        if self.site:
-            return [self.site, *sitemaps]
-        return sitemaps
+        urls = [self.site] if self.site else []
+        given = (entry.loc for entry in self.sitemaps if entry.via is Via.GIVEN)
+        return [*urls, *given]
 
     @property
     def files(self) -> frozenset[str]:
@@ -237,14 +235,14 @@ def make_config(
             f"site must be one URL, got {type(site).__name__}: write walk_many(sites) for several"
         )
     chosen = attrs.fields_dict(Selection).keys() & arguments.keys()
-    selection = Selection(**{name: arguments.pop(name) for name in chosen})
+    filters = {name: arguments.pop(name) for name in chosen}
+    selection = Selection(**filters)
     if follow is None or not isinstance(follow, Follow):
         follow = Follow(follow)
     if changes is not None:
-        arguments |= attrs.asdict(changes, recurse=False) | {
-            "state": arguments["state"],
-            "changes": True,
-        }
+        state = arguments["state"]
+        arguments |= attrs.asdict(changes, recurse=False)
+        arguments |= {"state": state, "changes": True}
     url: Any = site  # the field checks what is no text
     path = _find_path(site)
     if path is not None and path.is_dir():
@@ -255,7 +253,8 @@ def make_config(
         fetcher = FolderFetcher(path)
         url = fetcher.base_url
     elif path is not None:
-        arguments["sitemaps"] = (path, *arguments.get("sitemaps", ()))
+        sitemaps = arguments.get("sitemaps", ())
+        arguments["sitemaps"] = (path, *sitemaps)
         url = None
     known, used = find_settings(fetcher, limits, options)
     # what fails is due again later: `schedule.pause`
@@ -267,28 +266,41 @@ def make_config(
             host_pause_seconds=_NO_WAIT,
             retry_after_seconds=_NO_WAIT,
         )
-    searched = attrs.asdict(search or Search(), recurse=False)
     if known.max_time is not None:
         known = shorten(known, known.max_time.total_seconds())
+    searched = attrs.asdict(search or Search(), recurse=False)
+    site_arguments = SiteArguments(
+        site=url,
+        respect_robots=used.respect_robots,
+        **searched,
+    )
+    arguments.setdefault("max_urls", known.max_urls)
     config = WalkConfig(
-        search=SiteArguments(site=url, respect_robots=used.respect_robots, **searched),
+        search=site_arguments,
         selection=selection,
         follow=follow,
         fetcher=fetcher,
         limits=known,
         options=used,
         map_hosts=used.map_hosts,
-        **{"max_urls": known.max_urls, **arguments},
+        **arguments,
     )
-    if logins := [url for url in config.named if url != without_userinfo(url)]:
-        bare = [
-            attrs.evolve(each, loc=without_userinfo(each.loc))
-            for each in config.sitemaps
-        ]
-        config = attrs.evolve(  # a login is sent, and stands in no outcome
-            config,
-            search=attrs.evolve(config.search, site=without_userinfo(config.site)),
-            sitemaps=bare,
-            logins=tuple(logins),
-        )
-    return config
+    return _separate_logins(config)
+
+
+def _separate_logins(config: WalkConfig) -> WalkConfig:
+    """Remove users and passwords from the URLs: they are sent, and stand in no outcome."""
+    logins = [url for url in config.named if url != without_userinfo(url)]
+    if not logins:
+        return config
+    site = without_userinfo(config.site)
+    sitemaps = [
+        attrs.evolve(entry, loc=without_userinfo(entry.loc))
+        for entry in config.sitemaps
+    ]
+    return attrs.evolve(
+        config,
+        search=attrs.evolve(config.search, site=site),
+        sitemaps=sitemaps,
+        logins=tuple(logins),
+    )

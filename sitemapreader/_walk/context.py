@@ -102,10 +102,10 @@ class Budget:
             self._wake_at(self._deadline + self.held_seconds)
 
     def _time(self) -> float:
-        if self._stopped_at is None:
+        """Return the time of the walk's own clock."""
+        now = self._stopped_at
+        if now is None:
             now = self._loop.time()
-        else:
-            now = self._stopped_at
         return now - self.held_seconds
 
     def spend_documents(self, count: int) -> None:

@@ -209,16 +209,19 @@ class Delivery:
         self._document = document
         self._memory = memory
         self._suspects: Suspects | None = None
-        if (follow := walk.config.follow.only) is not None:
+        follow = walk.config.follow.only
+        if follow is not None:
             self._suspects = Suspects(follow, context.limits.children)
 
     async def accept(self, kind: Format) -> None:
         """Announce that this is a sitemap, also to the search that waits for it."""
-        self._sitemap.resolve(is_sitemap=True)
+        sitemap = self._sitemap
+        sitemap.resolve(is_sitemap=True)
         # a guessed path becomes a find
-        if self._sitemap.entry.via.is_guess:
-            await self._context.emit((self._sitemap.entry,))
-        if kind is Format.INDEX and self._sitemap.parent is not None:
+        if sitemap.entry.via.is_guess:
+            await self._context.emit((sitemap.entry,))
+        is_nested = sitemap.parent is not None
+        if kind is Format.INDEX and is_nested:
             await self.children.report(IssueCode.NESTED_INDEX)
 
     async def deliver(
@@ -228,8 +231,9 @@ class Delivery:
 
         With the `reader` that they come from, entries that look like sitemaps are held back.
         """
-        if self._suspects is not None and reader is not None:
-            events = self._suspects.hold(events, reader)
+        suspects = self._suspects
+        if suspects is not None and reader is not None:
+            events = suspects.hold(events, reader)
         # nearly always: the fast way
         if isinstance(events, EntryColumns):
             return await self.entries.deliver(events)
@@ -273,7 +277,8 @@ class Delivery:
         entry = self._sitemap.entry
         if self._is_dated_too_old(entry):
             self._frontier.false_dates.setdefault(entry.sitemap, entry.loc)
-        if outside := self.entries.outside:
+        outside = self.entries.outside
+        if outside:
             said = f"{outside} {inflect(outside, 'entries')}"
             await self.children.report(IssueCode.OUT_OF_SCOPE, value=said)
 

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from functools import partial
 from hashlib import blake2b
-from itertools import repeat
+from itertools import compress, repeat
 from typing import TYPE_CHECKING
 
 from sitemapreader._types.patterns import is_chosen
@@ -55,10 +55,10 @@ class EntryFilter:
         self._prefixes = tuple(f"{code}-" for code in selection.language)
         self.without_language = 0
         self._seen = SeenKeys() if selection.unique else None
-        if selection.sample is None:
-            self.sample = None
-        else:
-            self.sample = DrawnSample(selection.sample.number, selection.sample.seed)
+        self.sample: DrawnSample | None = None
+        drawn = selection.sample
+        if drawn is not None:
+            self.sample = DrawnSample(drawn.number, drawn.seed)
 
     @property
     def has_since(self) -> bool:
@@ -67,15 +67,17 @@ class EntryFilter:
 
     def remember(self, locs: Iterable[str]) -> None:
         """Remember URLs that were delivered before, for `unique`."""
-        if self._seen is not None:
-            for loc in locs:
-                self._seen.add(url_key(loc))
+        if self._seen is None:
+            return
+        for loc in locs:
+            self._seen.add(url_key(loc))
 
     def count_delivered(self, report: Report, entries: Rows) -> None:
         """Count entries that are delivered."""
         report.entries += len(entries)
         report.tally.note_entries(entries)
-        if self._since is not None or self._until is not None:
+        has_bounds = self._since is not None or self._until is not None
+        if has_bounds:
             undated, future = count_odd(entries)
             report.undated += undated
             report.future += future
@@ -86,7 +88,8 @@ class EntryFilter:
             return
         report = context.report
         report.sampled_from = self.sample.total
-        entries = [entry for _, entry in self.sample.list_entries()]
+        drawn = self.sample.list_entries()
+        entries = [entry for _, entry in drawn]
         documents = {document.final_url: document for document in report.documents}
         for entry in entries:
             document = documents.get(entry.sitemap)
@@ -102,10 +105,15 @@ class EntryFilter:
         if self._seen is None:
             return rows
         add = self._seen.add
-        marks = [add(url_key(loc)) for loc in get_column(rows, "loc")]
+        locs = get_column(rows, "loc")
+        marks = [add(url_key(loc)) for loc in locs]
         return select_rows(rows, marks)
 
-    def select(self, rows: Rows, scope: tuple[str, ...]) -> tuple[Rows, int]:
+    def select(
+        self,
+        rows: Rows,
+        scope: tuple[str, ...],
+    ) -> tuple[Rows, int]:
         """Return the entries that pass all filters but `unique`, and a count.
 
         The count is that of entries outside `scope`, which are URL prefixes as `folder_of` makes
@@ -166,8 +174,12 @@ def list_languages(entry: UrlEntry) -> list[str]:
     named: list[str] = []
     if entry.alternates:
         key = url_key(entry.loc)
-        own = [each.hreflang for each in entry.alternates if url_key(each.href) == key]
-        named = [code for code in own if code and code.lower() != "x-default"]
+        for alternate in entry.alternates:
+            code = alternate.hreflang
+            if not code or code.lower() == "x-default":
+                continue
+            if url_key(alternate.href) == key:
+                named.append(code)
     if not named and (language := entry.language):
         named.append(language)
     return named
@@ -252,33 +264,45 @@ class DrawnSample:
     def __init__(self, number: int, seed: int) -> None:
         self.total = 0
         self._number = number
-        self._hash = blake2b(digest_size=8, key=str(seed).encode()[:_MOST_KEY_BYTES])
+        key = str(seed).encode()
+        self._hash = blake2b(digest_size=8, key=key[:_MOST_KEY_BYTES])
         self._most = _NO_RANK
         self._kept: dict[int, tuple[str, UrlEntry]] = {}
 
     def add(self, rows: Rows, site: str = "") -> None:
         """Draw from further entries."""
         self.total += len(rows)
-        ranks = [self._rank(loc) for loc in get_column(rows, "loc")]
+        locs = get_column(rows, "loc")
+        ranks = list(map(self._rank, locs))
         marks = [rank < self._most for rank in ranks]
         if not any(marks):
             return
-        low = [rank for rank in ranks if rank < self._most]
+        low = compress(ranks, marks)
         entries = list(select_rows(rows, marks))
         for rank, entry in zip(low, entries, strict=True):
-            known = self._kept.get(rank)
-            if known is None or _order(entry) < _order(known[1]):
-                self._kept[rank] = site, entry
+            self._keep(rank, site, entry)
         if len(self._kept) > 2 * self._number:
             self._trim()
 
+    def _keep(self, rank: int, site: str, entry: UrlEntry) -> None:
+        """Keep an entry, in the place of another record of its URL that comes after it."""
+        if rank in self._kept:
+            _, known = self._kept[rank]
+            if _order(entry) >= _order(known):
+                return
+        self._kept[rank] = (site, entry)
+
     def _rank(self, loc: str) -> int:
+        """Return the rank of a URL: its keyed hash."""
+        key = url_key(loc)
         digest = self._hash.copy()
-        digest.update(url_key(loc).encode("utf-8", "surrogatepass"))
+        digest.update(key.encode("utf-8", "surrogatepass"))
         return int.from_bytes(digest.digest(), "big")
 
     def _trim(self) -> None:
-        ranks = sorted(self._kept)[: self._number]
+        """Keep the URLs of the lowest ranks, no more than the number."""
+        ranks = sorted(self._kept)
+        ranks = ranks[: self._number]
         self._kept = {rank: self._kept[rank] for rank in ranks}
         if len(ranks) == self._number:
             self._most = ranks[-1] + 1

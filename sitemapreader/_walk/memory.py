@@ -221,7 +221,12 @@ class ChangeStore:
         """Hold back changes until `publish`; return whether there are any to hold back."""
         return False
 
-    async def publish(self, files: Iterable[tuple[Path, Path]], *, holds: bool) -> None:
+    async def publish(
+        self,
+        files: Iterable[tuple[Path, Path]],
+        *,
+        holds: bool,
+    ) -> None:
         """Rename files, then commit the held changes; hold the next ones too if it `holds`."""
 
 

@@ -99,7 +99,8 @@ class _NewestEntries:
         newest: dict[str, UrlEntry] = {}
         for entry in ranked:
             newest.setdefault(url_key(entry.loc), entry)
-        self.best = list(newest.values())[: max(self._number, _LEAST_URLS)]
+        kept = max(self._number, _LEAST_URLS)
+        self.best = list(newest.values())[:kept]
         if len(self.best) >= self._number:
             self.floor = self.best[self._number - 1].date
 
@@ -110,8 +111,10 @@ class _NewestEntries:
         if self.floor is None:
             return "undated-urls" if self.undated else ""
         dates = [entry.date for entry in self.best if entry.date is not None]
-        if len(dates) >= _LEAST_URLS and dates[0] - dates[-1] <= _WRITING_TIME:
-            return "equal-lastmods"
+        if len(dates) >= _LEAST_URLS:
+            span = dates[0] - dates[-1]
+            if span <= _WRITING_TIME:
+                return "equal-lastmods"
         if self.floor >= self._began:
             return "now-lastmods"
         return ""
@@ -149,7 +152,9 @@ class _NewestGate:
 
     def compare(self, date: datetime | None) -> None:
         """Compare the dates in a sitemap or a nested index with the date given for it."""
-        if date is not None and self._bound is not None and date > self._bound:
+        if date is None or self._bound is None:
+            return
+        if date > self._bound:
             self._is_exceeded = True
 
     def find_doubt(self) -> str:
@@ -222,8 +227,8 @@ async def newest(
     are compared as they are written, and a day lasts to its end in the last zone of the world.
     Raises the errors of `walk`.
     """
-    for name, value in (("number", number), ("documents", documents)):
-        check_count(name, value)
+    check_count("number", number)
+    check_count("documents", documents)
     best = _NewestEntries(number)
     gate = _NewestGate(best, documents)
     order = follow if isinstance(follow, Follow) else Follow(follow)
@@ -251,7 +256,8 @@ async def newest(
             "newest cannot be combined with Limits(max_urls=...): write the number of URLs as the "
             "second argument"
         )
-    config = attrs.evolve(config, options=attrs.evolve(config.options, concurrency=1))
+    one_at_a_time = attrs.evolve(config.options, concurrency=1)
+    config = attrs.evolve(config, options=one_at_a_time)
     async with Walk(config) as walk:
         async for event in walk.events():
             if isinstance(event, UrlEntry):

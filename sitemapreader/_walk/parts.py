@@ -62,8 +62,10 @@ def build_parts(
     options = config.options
     limits = config.limits
     urls = config.max_urls
+    if isinstance(urls, int):
+        urls = UrlAllowance(urls)
     client = make_client(fetcher, options.user_agent, options, config.map_hosts)
-    budget = Budget(limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
+    budget = Budget(limits, urls)
     channel.stop_clock = budget.clock_stopped
     context = WalkContext(
         client=client,
@@ -77,14 +79,13 @@ def build_parts(
     )
     # `discover` must not skip guesses because others failed: its breaker counts nothing
     breaker = context.breaker if config.reads else HostBreaker(options)
+    queue = SitemapQueue(config.follow.order, breaker)
     robots = WalkRobots(context, respect=config.search.respect_robots)
     return WalkParts(
         config=config,
         context=context,
         memory=memory,
-        frontier=Frontier(
-            SitemapQueue(config.follow.order, breaker), limits.documents, config.site
-        ),
+        frontier=Frontier(queue, limits.documents, config.site),
         rules=RobotsRules(context, config.follow.hosts, robots),
         pages=PageClient(context.client, robots),
         entry_filter=EntryFilter(config.selection),

@@ -84,14 +84,14 @@ def list_platform_paths(
     host: str,
 ) -> Iterator[str]:
     """Yield the paths at which a site of these generators and headers may have its sitemap."""
-    names = [*generators, *(headers.get(name, "") for name in _PLATFORM_HEADERS)]
-    names += [
-        name for header, sign, name in _SIGNS if sign.search(headers.get(header, ""))
-    ]
+    names = [*generators]
+    names += [headers.get(header, "") for header in _PLATFORM_HEADERS]
+    for header, sign, name in _SIGNS:
+        if sign.search(headers.get(header, "")):
+            names.append(name)
     said = [name.strip().lower() for name in names]
+    label, _, _ = host.removeprefix("www.").partition(".")
     for platform in PLATFORMS:
         if any(each.startswith(platform.name) for each in said):
             for path in platform.paths:
-                yield path.format(
-                    host=host, name=host.removeprefix("www.").partition(".")[0]
-                )
+                yield path.format(host=host, name=label)

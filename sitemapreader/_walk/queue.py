@@ -8,16 +8,16 @@ from collections import defaultdict
 from contextlib import suppress
 from itertools import count
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.urls import origin_of
+from sitemapreader._walk.sitemap import Sitemap
 from sitemapreader._walk.states import SitemapState, SitemapTransition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from sitemapreader._walk.sitemap import Sitemap
     from sitemapreader.fetch.hosts import HostBreaker
 
 
@@ -39,6 +39,9 @@ class QueuePlace(NamedTuple):
         return self.rank < 0
 
 
+_Placed: TypeAlias = tuple[QueuePlace, Sitemap]
+
+
 class SitemapQueue:
     """The sitemaps that wait, the first in the order on top; sitemaps of paused hosts stand aside.
 
@@ -54,9 +57,9 @@ class SitemapQueue:
         self._order = order
         self._breaker = breaker
         self._numbers = count()
-        self._waiting: list[tuple[QueuePlace, Sitemap]] = []
+        self._waiting: list[_Placed] = []
         """A heap: the first in the order is on top."""
-        self._parked: dict[str, list[tuple[QueuePlace, Sitemap]]] = defaultdict(list)
+        self._parked: dict[str, list[_Placed]] = defaultdict(list)
         """Origin that is paused -> the sitemaps that wait for it."""
         self._taken: dict[Sitemap, QueuePlace] = {}
         """The sitemaps that workers have."""
@@ -64,8 +67,10 @@ class SitemapQueue:
 
     def __len__(self) -> int:
         """Return how many sitemaps wait or are read."""
-        parked = sum(map(len, self._parked.values()))
-        return len(self._waiting) + parked + len(self._taken)
+        number = len(self._waiting) + len(self._taken)
+        for sitemaps in self._parked.values():
+            number += len(sitemaps)
+        return number
 
     def has_room(self, capacity: int) -> bool:
         """Return whether fewer than `capacity` wait for their turn."""
@@ -145,9 +150,7 @@ class SitemapQueue:
             return False
         return any(taken.may_list_earlier for taken in self._taken.values())
 
-    def _pick(
-        self, skip: Callable[[Sitemap, str], object]
-    ) -> tuple[QueuePlace, Sitemap] | None:
+    def _pick(self, skip: Callable[[Sitemap, str], object]) -> _Placed | None:
         """Remove and return the next sitemap whose host is ready; park or skip the others."""
         breaker = self._breaker
         if self._parked:
@@ -163,7 +166,8 @@ class SitemapQueue:
                 breaker.begin_trial(url)
                 return place, sitemap
             if wait == inf:
-                skip(sitemap, breaker.find_reason(url)[0])
+                reason, _ = breaker.find_reason(url)
+                skip(sitemap, reason)
             else:
                 sitemap.process(SitemapTransition.PARK)
                 self._put_aside(place, sitemap)
@@ -190,4 +194,6 @@ def rank_newest(entry: SitemapEntry) -> tuple[int, float]:
     """Rank roots first, which lead to children; undated ones last."""
     if entry.lastmod is not None:
         return 1, -entry.lastmod.timestamp()
-    return (2 if entry.via is Via.INDEX else 0), 0.0
+    if entry.via is Via.INDEX:
+        return 2, 0.0
+    return 0, 0.0

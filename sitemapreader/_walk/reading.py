@@ -79,7 +79,8 @@ class BodyReading:
         number = 0
         while (events := await next_step(reader, steps, context)) is not None:
             number += 1
-            if not await self._handle(verdict.leave_out_consequences(events)):
+            told_events = verdict.leave_out_consequences(events)
+            if not await self._handle(told_events):
                 return
             # else small documents would overtake one another
             if events or number > _SMALL_STEPS:
@@ -96,8 +97,10 @@ class BodyReading:
             counts = reader.stats.counts.items()
             told = {code: number for code, number in counts if code not in consequences}
             context.report.add_counts(told, document)
-        is_index = document.format is Format.INDEX
-        await self.delivery.end(self.hasher.snapshot().digest if is_index else None)
+        digest = None
+        if document.format is Format.INDEX:
+            digest = self.hasher.snapshot().digest
+        await self.delivery.end(digest)
 
     async def _handle(self, events: Events) -> bool:
         """Hand over events; return whether more are wanted."""

@@ -242,8 +242,8 @@ class Report:
         """Return how many entries, documents by their status, and Issues by their code."""
         return {
             "entries": self.entries,
-            "statuses": {str(status): count for status, count in self.statuses.items()},
-            "counts": {str(code): count for code, count in self.counts.items()},
+            "statuses": _name_keys(self.statuses),
+            "counts": _name_keys(self.counts),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -285,7 +285,11 @@ class Report:
                 document.issues += (issue,)
         return True
 
-    def add_counts(self, counts: Mapping[IssueCode, int], document: Document) -> None:
+    def add_counts(
+        self,
+        counts: Mapping[IssueCode, int],
+        document: Document,
+    ) -> None:
         """Add the uncounted Issues of a document: the ones past the first ten."""
         for code, number in counts.items():
             missing = number - document.counts[code]
@@ -367,6 +371,11 @@ class Report:
                 status = Status.PARTIAL
             self.end_document(document, status, LEFT_EARLY)
             raise
+
+
+def _name_keys(counts: Mapping[Any, int]) -> dict[str, int]:
+    """Return counts by the names of their enum members, as JSON has them."""
+    return {str(key): count for key, count in counts.items()}
 
 
 # -- the tree
@@ -473,7 +482,10 @@ class SiteTally:
         if self.home == host_of(locs[0]).removeprefix("www."):  # nearly always
             self.home = ""
             return
-        origins = {"/".join(loc.split("/", 3)[:3]) for loc in locs}
+        origins = set()
+        for loc in locs:
+            parts = loc.split("/", 3)
+            origins.add("/".join(parts[:3]))
         for host in map(host_of, origins):
             plain_host = host.removeprefix("www.")
             self.hosts[plain_host] = host
@@ -500,7 +512,7 @@ class SiteTally:
             finished -= document.status in FINISHED_STATUSES
         # the start page of a site that demands a login is not requested any more
         refused = [each for each in documents if each.reason == _REFUSED_REASON]
-        statuses = filter(None, (each.http_status for each in (*lost, *refused)))
+        statuses = [each.http_status for each in lost + refused if each.http_status]
         waits = [
             document.retry_after_seconds
             for document in documents
@@ -510,7 +522,7 @@ class SiteTally:
             self.site,
             status,
             reason=reason,
-            http_status=next(statuses, None),
+            http_status=next(iter(statuses), None),
             entries=report.entries,
             changed=self.changed,
             unlisted=report.unlisted,

@@ -70,7 +70,11 @@ class WalkRobots(RobotsCache):
             tally.crawl_delay = seconds
         super().set_delay(url, seconds)
 
-    async def fetch(self, url: str, via: Via | None) -> tuple[Robots, int]:
+    async def fetch(
+        self,
+        url: str,
+        via: Via | None,
+    ) -> tuple[Robots, int]:
         """Fetch and parse a robots.txt, and report it; return it with its size.
 
         Raises FetchError when the budget is spent.

@@ -46,9 +46,8 @@ class RobotsRules:
         self, entry: SitemapEntry, referrers: Sequence[str]
     ) -> IssueCode | None:
         """Return why a sitemap must not be fetched; raise FetchError without budget."""
-        if entry.via is not Via.WELL_KNOWN and self._is_out_of_reach(
-            entry.loc, referrers
-        ):
+        is_guess = entry.via is Via.WELL_KNOWN
+        if not is_guess and self._is_out_of_reach(entry.loc, referrers):
             return IssueCode.HOST_NOT_PUBLIC
         if entry.via in _NAMING_WAYS:
             return None
@@ -79,10 +78,10 @@ class RobotsRules:
         """
         is_own = origin_of(url) == origin_of(entry.loc)
         is_named = is_own and entry.via in (Via.GIVEN, Via.SITE)
-        if not is_named and (
-            code := await self._check(entry, url, (entry.loc, *referrers))
-        ):
-            raise FetchError(code, url, "by a redirect")
+        if not is_named:
+            code = await self._check(entry, url, (entry.loc, *referrers))
+            if code is not None:
+                raise FetchError(code, url, "by a redirect")
         # its robots.txt may have just asked for a wait
         self._breaker.check_wait(url)
 
@@ -102,16 +101,23 @@ class RobotsRules:
             return IssueCode.CROSS_HOST_CHILD
         return await self.robots.find_refusal(url)
 
-    def find_listing(self, referrers: Sequence[str], sitemap: str) -> tuple[str, ...]:
+    def find_listing(
+        self,
+        referrers: Sequence[str],
+        sitemap: str,
+    ) -> tuple[str, ...]:
         """Return the origins of the URLs whose robots.txt lists a sitemap, with a slash."""
-        found: dict[str, bool] = {}
+        asked: tuple[str, ...] = ()
+        listing: tuple[str, ...] = ()
         for url in referrers:
-            if not url.startswith((*found,)):
-                robots = self.robots.find_cached(url)
-                found[f"{origin_of(url)}/"] = robots is not None and robots.lists(
-                    sitemap
-                )
-        return tuple(origin for origin, is_listing in found.items() if is_listing)
+            if url.startswith(asked):
+                continue
+            origin = f"{origin_of(url)}/"
+            asked += (origin,)
+            robots = self.robots.find_cached(url)
+            if robots is not None and robots.lists(sitemap):
+                listing += (origin,)
+        return listing
 
     async def _is_listed(self, place: str, url: str) -> bool:
         """Return whether the robots.txt of `place` lists `url`: a proven cross-submit.

@@ -109,7 +109,8 @@ def judge_failures(documents: Iterable[Document]) -> ProbeResult:
 def _site(value: str | None) -> str:
     if not value:
         return ""
-    url = name_as_site(check_url("site", value).partition("#")[0])
+    url, _, _ = check_url("site", value).partition("#")
+    url = name_as_site(url)
     parts = urlsplit(url)
     if parts.path == "/robots.txt":
         return f"{parts.scheme}://{parts.netloc}/"
@@ -168,8 +169,8 @@ class SiteSearch:
         if not self.search.is_page and await self._try_site():
             return
         search = self.search
-        result = await self.try_all()
         site = search.site
+        result = await self.try_all()
         if result is ProbeResult.NOT_FOUND and self._moved_to:
             site = self._moved_to
             if not await belongs_to_any("site", [search.site], site):
@@ -178,43 +179,55 @@ class SiteSearch:
                 )
             # Once only, so that moves in a circle end. The new URL is not trusted: the caller has
             # named the old one.
-            moved = attrs.evolve(self, search=attrs.evolve(search, site=site))
+            there = attrs.evolve(search, site=site)
+            moved = attrs.evolve(self, search=there)
             result = await moved.try_all(reads_page=False)
-        if result is not ProbeResult.FOUND and self._empty:
+        if result is ProbeResult.FOUND:
+            return
+        if self._empty:
             await self.context.emit(tuple(self._empty))  # better than none
-        elif result is not ProbeResult.FOUND:
-            document, silence = self.rules.robots.find_failure(site)
-            if silence is None:
-                await self._report_failure(result)
-            else:
-                await self.context.report_issue(silence, document)
+            return
+        document, silence = self.rules.robots.find_failure(site)
+        if silence is not None:
+            await self.context.report_issue(silence, document)
+        elif self.context.report.counts[IssueCode.BLOCKED_BY_SITE]:
+            return  # it is reported with its evidence
+        elif result is ProbeResult.REFUSED:
+            await self._report_login()
+        else:
+            await self._report_none()
 
     async def _try_site(self) -> bool:
         """Try a URL with a path as a sitemap; return whether that was all there is to do."""
         # Only its content can tell: a feed's URL looks like that of a section.
+        site = self.search.site
         if self.search.names_host:
             return False
-        if is_robots_url(self.search.site):
+        if is_robots_url(site):
             return await self._try_robots()
-        if await self._try_url(self.search.site, Via.SITE) is ProbeResult.FOUND:
+        if await self._try_url(site, Via.SITE) is ProbeResult.FOUND:
             return True
-        tried = next(
-            (each for each in self.context.report.documents if each.via is Via.SITE),
-            None,
-        )
-        return tried is None or tried.status is not Status.SKIPPED
+        for document in self.context.report.documents:
+            if document.via is Via.SITE:
+                return document.status is not Status.SKIPPED
+        return True
 
     async def _try_robots(self) -> bool:
         """Try the sitemaps of a robots.txt in a folder; without a find the folder is searched."""
         url = self.search.site
-        self.search = attrs.evolve(self.search, site=folder_of(url))
+        folder = folder_of(url)
+        self.search = attrs.evolve(self.search, site=folder)
         try:
             robots = await self.rules.robots.read_named(url, Via.SITE)
         except FetchError:  # the budget, which the search of the folder reports
             return False
         return await self.try_entries(robots.sitemaps) is ProbeResult.FOUND
 
-    async def _try_url(self, url: str, via: Via = Via.WELL_KNOWN) -> ProbeResult:
+    async def _try_url(
+        self,
+        url: str,
+        via: Via = Via.WELL_KNOWN,
+    ) -> ProbeResult:
         entry = SitemapEntry(url, via=via)
         result = await self.try_entries([entry])
         if result is ProbeResult.EMPTY:
@@ -232,70 +245,86 @@ class SiteSearch:
                     break
         return result
 
-    async def _report_failure(self, result: ProbeResult) -> None:
-        """Report why there is no sitemap."""
+    async def _report_login(self) -> None:
+        """Report that the site demands a login."""
         report = self.context.report
         site = self.search.site
-        if report.counts[IssueCode.BLOCKED_BY_SITE]:
-            return  # it is reported with its evidence
-        if result is ProbeResult.REFUSED:
-            page = None
-            if not any(document.is_lost for document in report.documents):
-                # The start page was not requested: that would be one more refusal.
-                page = Document(site, role=Role.PAGE, via=Via.GIVEN)
-                report.end_document(page, Status.FAILED, IssueCode.LOGIN_REQUIRED)
-            await self.context.report_code(IssueCode.LOGIN_REQUIRED, site, page)
-        else:
-            tried = [each for each in report.documents if each.via is Via.WELL_KNOWN]
-            forbidden = sum(each.http_status == _FORBIDDEN for each in tried)
-            causes = []
-            named = [each for each in report.documents if each.via is Via.ROBOTS]
-            if named:
-                causes.append(
-                    f"robots.txt names {named[0].url}, which could not be read as a "
-                    f"sitemap: {named[0].reason}"
-                )
-            if folder := self.context.client.find_build():
-                causes.append(f"{folder} has a sitemap: read that folder")
-            if forbidden:
-                causes.append(f"{forbidden} of {len(tried)} guessed paths return 403")
-            await self.context.report_code(
-                IssueCode.NO_SITEMAP, site, value="; ".join(causes) or None
+        page = None
+        if not any(document.is_lost for document in report.documents):
+            # The start page was not requested: that would be one more refusal.
+            page = Document(site, role=Role.PAGE, via=Via.GIVEN)
+            report.end_document(page, Status.FAILED, IssueCode.LOGIN_REQUIRED)
+        await self.context.report_code(IssueCode.LOGIN_REQUIRED, site, page)
+
+    async def _report_none(self) -> None:
+        """Report that there is no sitemap, and why."""
+        tried = []
+        named = []
+        for document in self.context.report.documents:
+            if document.via is Via.WELL_KNOWN:
+                tried.append(document)
+            elif document.via is Via.ROBOTS:
+                named.append(document)
+        causes = []
+        if named:
+            causes.append(
+                f"robots.txt names {named[0].url}, which could not be read as a "
+                f"sitemap: {named[0].reason}"
             )
+        folder = self.context.client.find_build()
+        if folder:
+            causes.append(f"{folder} has a sitemap: read that folder")
+        forbidden = sum(document.http_status == _FORBIDDEN for document in tried)
+        if forbidden:
+            causes.append(f"{forbidden} of {len(tried)} guessed paths return 403")
+        said = "; ".join(causes) or None
+        await self.context.report_code(
+            IssueCode.NO_SITEMAP, self.search.site, value=said
+        )
 
     async def try_all(self, *, reads_page: bool = True) -> ProbeResult:
         """Try the sitemaps that the site names, then the guesses, until one is a sitemap."""
         search = self.search
+        site = search.site
         rules = self.rules
         try:
-            robots = await rules.robots.find(search.site, Via.GIVEN)
+            robots = await rules.robots.find(site, Via.GIVEN)
         except FetchError as error:  # the budget
             await self.context.report_code(
-                error.code, search.site, url=error.url, value=error.detail or None
+                error.code, site, url=error.url, value=error.detail or None
             )
             return ProbeResult.NOT_FOUND
-        failed, silence = rules.robots.find_failure(search.site)
+        failed, silence = rules.robots.find_failure(site)
         named = await self.try_entries(robots.sitemaps)
         found = named is ProbeResult.FOUND
         probed = ProbeResult.NOT_FOUND
         may_probe = robots.complete or not search.respect_robots
-        always = search.probe == "always"
-        if may_probe and (always or (search.probe in ("auto", "few") and not found)):
-            if search.probe == "few":
-                paths = WELL_KNOWN_PATHS[:FEW_PATHS]
-            else:
-                paths = WELL_KNOWN_PATHS
+        if may_probe and self._wants_probes(found=found):
             before = [named]
             if failed is not None:
                 before.append(judge_failures([failed]))
             refusals = before.count(ProbeResult.REFUSED)
-            probed = await self._probe((*search.extra_paths, *paths), refusals)
+            probed = await self._probe(self._list_paths(), refusals)
             found |= probed is ProbeResult.FOUND
         is_out_of_reach = probed is ProbeResult.REFUSED or silence is not None
-        wants_page = search.feeds or always or not found
+        wants_page = search.feeds or search.probe == "always" or not found
         if reads_page and wants_page and not is_out_of_reach:
-            found |= await self._try_page(found=found) is ProbeResult.FOUND
+            tried = await self._try_page(found=found)
+            found |= tried is ProbeResult.FOUND
         return ProbeResult.FOUND if found else probed
+
+    def _wants_probes(self, *, found: bool) -> bool:
+        """Return whether paths are guessed, if a sitemap was `found` or not."""
+        if self.search.probe == "always":
+            return True
+        return self.search.probe != "never" and not found
+
+    def _list_paths(self) -> list[str]:
+        """Return the paths to guess, the likeliest first."""
+        paths: Sequence[str] = WELL_KNOWN_PATHS
+        if self.search.probe == "few":
+            paths = WELL_KNOWN_PATHS[:FEW_PATHS]
+        return [*self.search.extra_paths, *paths]
 
     async def _probe(self, paths: Sequence[str], refusals: int) -> ProbeResult:
         """Try paths, folder by folder, until one is a sitemap; return the last result.
@@ -306,13 +335,15 @@ class SiteSearch:
         # clients that do. A bot protection refuses the next path as it did the last one.
         result = ProbeResult.NOT_FOUND
         for urls in list_probes(self.search.site, paths):
-            results = []
+            results = set()
+            tried = refusals
             for url in urls:
-                results.append(result := await self._try_guess(url))
+                result = await self._try_guess(url)
                 if result is ProbeResult.FOUND:
                     return result
-                is_refused = refusals + len(results) >= _REFUSALS
-                if is_refused and {*results} == {ProbeResult.REFUSED}:
+                results.add(result)
+                tried += 1
+                if tried >= _REFUSALS and results == {ProbeResult.REFUSED}:
                     break
             else:
                 result = ProbeResult.NOT_FOUND
@@ -336,14 +367,15 @@ class SiteSearch:
     ) -> ProbeResult:
         """Report a start page that could not be read."""
         document.add_error(error)
+        is_forbidden = error.code in _FORBIDDING
         # The end reports a page that was not requested, with the guesses.
-        is_forbidden = error.code in _FORBIDDING and error.url == document.url
-        # else the site has a sitemap
-        is_missed = not (is_forbidden or (self._empty and error.is_absent))
-        if is_missed:
+        is_own = is_forbidden and error.url == document.url
+        is_needless = self._empty and error.is_absent  # because the site has a sitemap
+        status = Status.SKIPPED
+        if not is_own and not is_needless:
             await self.context.report_error(error, document)
-        is_failed = is_missed and error.code not in _FORBIDDING
-        status = Status.FAILED if is_failed else Status.SKIPPED
+            if not is_forbidden:
+                status = Status.FAILED
         self.context.report.end_document(document, status, error.code)
         return judge_failures([document])
 
@@ -377,52 +409,71 @@ class SiteSearch:
                 reason = str(page.fault.code)
             context.report.end_document(document, status, reason)
         tried = await self.try_entries(list(entries.values()))
-        if tried is not ProbeResult.FOUND and not found and not search.feeds:
+        has_none = tried is not ProbeResult.FOUND and not found
+        if has_none and not search.feeds:
             links = await _find_hints(page, feeds=True)
-            if feeds := [link for key, link in links.items() if key not in entries]:
-                if len(feeds) > 1:
-                    said = f"{len(feeds)} feeds"
-                else:
-                    said = None
-                await context.report_code(
-                    IssueCode.FEED_NOT_READ, search.site, url=feeds[0].loc, value=said
-                )
+            feeds = [link.loc for key, link in links.items() if key not in entries]
+            await self._report_feeds(feeds)
         self._moved_to = await _find_move(search.site, page)
-        if tried is not ProbeResult.FOUND and not found and search.probe != "never":
+        if has_none and search.probe != "never":
             find = partial(find_generators, page.body, page.headers)
             generators = await run_aside(find, len(page.body))
-            paths = [*list_platform_paths(generators, page.headers, host_of(page.url))]
+            host = host_of(page.url)
+            paths = list(list_platform_paths(generators, page.headers, host))
             if paths and await self._probe(paths, 0) is ProbeResult.FOUND:
                 return ProbeResult.FOUND
         return tried
 
+    async def _report_feeds(self, feeds: list[str]) -> None:
+        """Report the feeds that the start page links to, and that are not read."""
+        if not feeds:
+            return
+        said = None
+        if len(feeds) > 1:
+            said = f"{len(feeds)} feeds"
+        await self.context.report_code(
+            IssueCode.FEED_NOT_READ, self.search.site, url=feeds[0], value=said
+        )
+
 
 async def _find_hints(page: SmallBody, *, feeds: bool) -> dict[str, SitemapEntry]:
-    find = partial(find_hints, page.body, page.url, page.headers, feeds=feeds)
-    return await run_aside(find, len(page.body) + len(page.headers.get("link", "")))
+    """Return the sitemaps, and perhaps the feeds, that a page links to, by their keys."""
+    find = partial(
+        find_hints,
+        page.body,
+        page.url,
+        page.headers,
+        feeds=feeds,
+    )
+    size = len(page.body)
+    size += len(page.headers.get("link", ""))
+    return await run_aside(find, size)
 
 
 def list_probes(site: str, paths: Sequence[str]) -> Iterator[list[str]]:
     """Yield lists of URLs to try: below the site's own path first, then at the root."""
-    if not (origin := origin_of(site)):
+    origin = origin_of(site)
+    if not origin:
         return
-    own, _, last = write_target(site).partition("?")[0].rpartition("/")
+    target, _, _ = write_target(site).partition("?")
+    own, _, last = target.rpartition("/")
     # `/blog` is a folder, like `/blog/`; `/index.html` is none
     if last and "." not in last:
         own = f"{own}/{last}"
     listed: set[str] = set()
     for path in dict.fromkeys((f"{own}/", "/")):
-        urls = dict.fromkeys(f"{origin}{path}{each}" for each in paths)
+        urls = [f"{origin}{path}{each}" for each in dict.fromkeys(paths)]
         yield [url for url in urls if url not in listed]
-        listed |= urls.keys()
+        listed.update(urls)
 
 
 async def _find_move(site: str, page: SmallBody) -> str:
     """Return the URL that a start page has moved to, if its origin is another; or ""."""
     # Not by a temporary redirect to another site, nor to a URL with a query: those lead to login
     # pages, or to offers of the domain.
-    is_elsewhere = origin_of(page.url) != origin_of(site)
-    if not is_elsewhere or "?" in page.url:
+    url = page.url
+    if origin_of(url) == origin_of(site) or "?" in url:
         return ""
-    is_meant = page.is_permanent or await belongs_to_any("site", [site], page.url)
-    return page.url if is_meant else ""
+    if page.is_permanent or await belongs_to_any("site", [site], url):
+        return url
+    return ""

@@ -22,12 +22,17 @@ Scope: TypeAlias = Literal["keep", "drop"]
 """Treatment of entries outside the folder of their sitemap."""
 Patterns: TypeAlias = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
 """One or several regular expressions, each searched for in a URL; or globs such as "/blog/*"."""
+_Compiled: TypeAlias = tuple[re.Pattern[str], ...]
 
 
-def _patterns(values: Patterns) -> tuple[re.Pattern[str], ...]:
+def _patterns(values: Patterns) -> _Compiled:
     if isinstance(values, str) or not isinstance(values, Iterable):
         return (_pattern(values),)
     return tuple(map(_pattern, values))
+
+
+def _describe(patterns: _Compiled) -> list[tuple[str, int]]:
+    return [(each.pattern, each.flags) for each in patterns]
 
 
 def _pattern(value: str | re.Pattern[str]) -> re.Pattern[str]:
@@ -78,8 +83,8 @@ class Selection:
     since: datetime | None = attrs.field(default=None, converter=optional(as_since))
     until: datetime | None = attrs.field(default=None, converter=optional(as_until))
     undated: Undated = attrs.field(default="keep", validator=one_of(Undated))
-    include: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
-    exclude: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
+    include: _Compiled = attrs.field(default=(), converter=_patterns)
+    exclude: _Compiled = attrs.field(default=(), converter=_patterns)
     language: tuple[str, ...] = attrs.field(default=(), converter=_languages)
     unique: bool = attrs.field(default=False, validator=check_flag)
     scope: Scope = attrs.field(default="keep", validator=one_of(Scope))
@@ -98,8 +103,8 @@ class Selection:
         parts = (
             self.until,
             self.undated,
-            [(each.pattern, each.flags) for each in self.include],
-            [(each.pattern, each.flags) for each in self.exclude],
+            _describe(self.include),
+            _describe(self.exclude),
             scope,
             self.unique,
             self.language,

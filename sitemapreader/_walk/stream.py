@@ -172,7 +172,12 @@ class BatchCursor(Generic[B]):
         last: the batch that was read last.
     """
 
-    def __init__(self, channel: Channel[B], *, gathers: bool) -> None:
+    def __init__(
+        self,
+        channel: Channel[B],
+        *,
+        gathers: bool,
+    ) -> None:
         self.items: Iterator[Any] = iter(())
         self.view: View[B, Any] | None = None
         self.last: B | None = None
@@ -189,7 +194,8 @@ class BatchCursor(Generic[B]):
         """
         view = self.view
         assert view is not None  # noqa: S101 (a loop has chosen it)
-        while sum(map(len, self._waiting)) < (view.rows if self._gathers else 1):
+        wanted = view.rows if self._gathers else 1
+        while sum(map(len, self._waiting)) < wanted:
             await acknowledge()
             self.last = await self._channel.get()
             if self.last is None:
@@ -227,7 +233,12 @@ class TaskStream(Generic[B]):
 
     names = StreamNames("walk", "walk(...)", "entries: async for entry in entries")
 
-    def __init__(self, channel: Channel[B], *, gathers: bool) -> None:
+    def __init__(
+        self,
+        channel: Channel[B],
+        *,
+        gathers: bool,
+    ) -> None:
         self.is_entered = False
         self.is_left = False
         self.is_blocking = False
@@ -317,7 +328,10 @@ class TaskStream(Generic[B]):
         return await self._store.hold_back()
 
     async def commit_state(
-        self, files: Iterable[tuple[Path, Path]] = (), *, holds: bool = False
+        self,
+        files: Iterable[tuple[Path, Path]] = (),
+        *,
+        holds: bool = False,
     ) -> None:
         """Rename files, then commit the held state; go on like that if it `holds`.
 
@@ -334,7 +348,9 @@ class TaskStream(Generic[B]):
         **names: Any,
     ) -> Any:
         """Return the result of a coroutine function in the loop of a stream entered by `with`."""
-        return get_result(self._get_thread().call(function, *values, **names))
+        thread = self._get_thread()
+        coming = thread.call(function, *values, **names)
+        return get_result(coming)
 
     def _get_thread(self) -> LoopThread:
         if self._thread is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -84,9 +85,8 @@ class DocumentVerdict:
             if fault is not None:
                 return Status.SKIPPED, fault.code
             codes = self._held_codes()
-            gravest = max(
-                codes, key=lambda code: code.severity, default=IssueCode.EMPTY
-            )
+            severity = attrgetter("severity")
+            gravest = max(codes, key=severity, default=IssueCode.EMPTY)
             return Status.SKIPPED, gravest
         if fault is not None:
             await context.report_error(fault, document)
@@ -107,14 +107,13 @@ class DocumentVerdict:
         """Return whether a site may lie below a URL: a page, or a folder without one."""
         if fault is None:
             return IssueCode.HTML_NOT_SITEMAP in self._held_codes()
+        if fault.code is not IssueCode.HTTP_STATUS:
+            return False
         # A site that demands a login is not searched: the password would be sent again.
         is_refused = fault.http_status is None or fault.http_status in LOGIN_STATUSES
-        names_sitemap = (
-            urlsplit(self.document.url).path.lower().endswith(_SITEMAP_SUFFIXES)
-        )
-        return (
-            fault.code is IssueCode.HTTP_STATUS and not is_refused and not names_sitemap
-        )
+        path = urlsplit(self.document.url).path
+        names_sitemap = path.lower().endswith(_SITEMAP_SUFFIXES)
+        return not is_refused and not names_sitemap
 
     def _held_codes(self) -> list[IssueCode]:
         return [code for code in map(_find_issue_code, self.held) if code]

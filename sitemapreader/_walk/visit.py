@@ -57,7 +57,8 @@ class Visit:
         sitemap: Sitemap,
         memory: DocumentMemory,
     ) -> None:
-        self.document = document = sitemap.document or make_document(sitemap.entry)
+        document = sitemap.document or make_document(sitemap.entry)
+        self.document = document
         self._walk = walk
         self._sitemap = sitemap
         self._memory = memory
@@ -70,11 +71,19 @@ class Visit:
         if sitemap.entry.via.is_guess:
             context.breaker.note_guess(document.url)
         # `check` knows nothing of this visit: no circle of objects (see `SitemapQueue.end`).
-        check = partial(walk.rules.check_redirect, sitemap.entry, sitemap.referrers)
+        check = partial(
+            walk.rules.check_redirect,
+            sitemap.entry,
+            sitemap.referrers,
+        )
         # a search tries few documents
         breaker = context.breaker if walk.config.reads else None
         self._open = partial(
-            open_document, context, document.url, check_redirect=check, breaker=breaker
+            open_document,
+            context,
+            document.url,
+            check_redirect=check,
+            breaker=breaker,
         )
 
     async def run(self) -> None:
@@ -112,13 +121,14 @@ class Visit:
     async def _save(self) -> None:
         """Give the outcome to the memory."""
         document = self.document
-        if document.reason != IssueCode.BUDGET_URLS:
-            body = None
-            if self._response is not None and self._memory.needs_digest:
-                body = self._hasher.snapshot()
-            reading = self._reading
-            is_window = reading is not None and reading.reader.is_window
-            await self._memory.finish(document, body, is_window=is_window)
+        if document.reason == IssueCode.BUDGET_URLS:  # the next walk goes on with it
+            return
+        body = None
+        if self._response is not None and self._memory.needs_digest:
+            body = self._hasher.snapshot()
+        reading = self._reading
+        is_window = reading is not None and reading.reader.is_window
+        await self._memory.finish(document, body, is_window=is_window)
 
     # -- the request
 
@@ -128,19 +138,16 @@ class Visit:
         context = self._walk.context
         self._sitemap.process(SitemapTransition.REQUEST)
         async with self._open(headers=validators) as response:
+            is_confirmation = response.status == 304
             # Redirects may lead to another document than last time, and a cache may have another
             # version of it: both have other validators.
-            if (
-                validators is not None
-                and response.status == 304
-                and not self._is_of_known_version(response, validators)
-            ):
+            if is_confirmation and not self._is_of_known_version(response, validators):
                 return False
             self._sitemap.process(SitemapTransition.RESPOND)
             self._record_response(response)
             if self._follow_to(response.url):
                 return True
-            if response.status == 304:
+            if is_confirmation:
                 await self._take_over(Status.UNCHANGED, "")
                 return True
             stream = read_patiently(context, response, self.document, self._open)
@@ -156,8 +163,12 @@ class Visit:
                         await self._take_over(Status.UNCHANGED, SAME_BODY)
         return True
 
-    def _is_of_known_version(self, response: Response, sent: Mapping[str, str]) -> bool:
-        """Return whether a 304 is about the version that the validators were of."""
+    def _is_of_known_version(
+        self, response: Response, sent: Mapping[str, str] | None
+    ) -> bool:
+        """Return whether a 304 is about the version that the validators were of, if any were."""
+        if sent is None:
+            return True
         is_same_url = response.url == self._memory.known_version.final_url
         return is_same_url and is_confirmed(sent, response.headers)
 
@@ -181,18 +192,22 @@ class Visit:
         names the sitemap, as a site does that is down.
         """
         sitemap = self._sitemap
+        walk = self._walk
+        loc = sitemap.entry.loc
         if sitemap.leads_up(url):
             raise FetchError(IssueCode.REDIRECTS_UP, url)
-        is_duplicate = self._walk.frontier.register_redirect(sitemap, url)
-        listing = self._walk.rules.find_listing(sitemap.referrers, sitemap.entry.loc)
-        sitemap.scope += listing
-        folders = map(folder_of, dict.fromkeys((sitemap.entry.loc, url)))
-        self._delivery.entries.scope = (*sitemap.scope, *folders)
+        is_duplicate = walk.frontier.register_redirect(sitemap, url)
+        sitemap.scope += walk.rules.find_listing(sitemap.referrers, loc)
+        folders = [folder_of(loc)]
+        if url != loc:
+            folders.append(folder_of(url))
+        entries = self._delivery.entries
+        entries.scope = (*sitemap.scope, *folders)
         if is_file_url(url):  # nobody knows where it was
-            self._delivery.entries.scope = ("",)
+            entries.scope = ("",)
         if is_duplicate:
             sitemap.was_read_before = self._memory.last_reading.was_read
-            self._verdict.decided = Status.SKIPPED, ALREADY_READ
+            self._verdict.decided = (Status.SKIPPED, ALREADY_READ)
         return is_duplicate
 
     # -- what was read before
@@ -205,25 +220,28 @@ class Visit:
 
     async def _take_over(self, status: Status, reason: str) -> None:
         """Take format and children of the last reading, which still holds."""
-        self._verdict.decided = status, reason
+        self._verdict.decided = (status, reason)
         document = self.document
+        sitemap = self._sitemap
         last = self._memory.last_reading
-        self._sitemap.process(SitemapTransition.REUSE)
-        self._sitemap.was_read_before = last.was_read
+        sitemap.process(SitemapTransition.REUSE)
+        sitemap.was_read_before = last.was_read
         if last.was_read:
             document.final_url = last.final_url
             document.format = last.format
             document.etag = last.etag
             document.last_modified = last.last_modified
             document.listed = last.listed
-        is_find = self._sitemap.entry.via is not Via.WELL_KNOWN or last.has_records
+        is_find = sitemap.entry.via is not Via.WELL_KNOWN or last.has_records
+        delivery = self._delivery
         if document.format is not None and is_find:
-            await self._delivery.accept(document.format)
+            await delivery.accept(document.format)
         if last.children:
-            await self._delivery.deliver_sitemaps(list(last.children))
-        await self._delivery.end(
-            last.digest if document.format is Format.INDEX else None
-        )
+            await delivery.deliver_sitemaps(list(last.children))
+        digest = None
+        if document.format is Format.INDEX:
+            digest = last.digest
+        await delivery.end(digest)
 
     # -- the body
 
@@ -251,7 +269,8 @@ class Visit:
         for issue in getattr(self._response, "issues", ()):
             issue.sitemap = document.url
             await self._walk.context.report_issue(issue, document)
-        if (reading := self._reading) is not None:
+        reading = self._reading
+        if reading is not None:
             if self._verdict.decided is None:
                 await reading.finish()
             stats = reading.reader.stats

@@ -92,9 +92,8 @@ class Walk(TaskStream[Batch]):
 
     def search_only(self) -> None:
         """Take the URL of the site for a page, not for a sitemap; call it before entering."""
-        self._config = attrs.evolve(
-            self._config, search=attrs.evolve(self._config.search, is_page=True)
-        )
+        search = attrs.evolve(self._config.search, is_page=True)
+        self._config = attrs.evolve(self._config, search=search)
 
     def __repr__(self) -> str:
         what = show_url(self.name)
@@ -108,7 +107,8 @@ class Walk(TaskStream[Batch]):
     @property
     def name(self) -> str:
         """The URL that stands for the walk: of the site, or of the first sitemap."""
-        return self._config.site or self._config.sitemaps[0].loc
+        config = self._config
+        return config.site or config.sitemaps[0].loc
 
     @property
     def pending(self) -> int:
@@ -122,7 +122,9 @@ class Walk(TaskStream[Batch]):
         """The hosts whose responses are awaited or being read, for progress bars."""
         if self._parts is None:
             return []
-        return sorted({host_of(url) for url in self._parts.context.opened} - {""})
+        hosts = set(map(host_of, self._parts.context.opened))
+        hosts.discard("")
+        return sorted(hosts)
 
     # -- the consumer's side
 
@@ -200,9 +202,11 @@ class Walk(TaskStream[Batch]):
             self._check_settled()
             check_asking(self._config)
             self.report.gone = self.report.gone or 0
-            if (rows := await anext(found, None)) is not None:
-                self.cursor.items = self._yield_each("gone", rows)
-            return rows is not None
+            rows = await anext(found, None)
+            if rows is None:
+                return False
+            self.cursor.items = self._yield_each("gone", rows)
+            return True
 
         return Loop(self, fill)
 
@@ -221,7 +225,8 @@ class Walk(TaskStream[Batch]):
             async for _ in asking:
                 while rows := await self._memory.find_removals("gone"):
                     yield rows
-        self.report.returned = len(await self._memory.find_removals("returned"))
+        returned = await self._memory.find_removals("returned")
+        self.report.returned = len(returned)
 
     def _yield_each(
         self, kind: RemovalKind, rows: Removals
@@ -242,7 +247,8 @@ class Walk(TaskStream[Batch]):
     def _note_unlisted(self, number: int) -> None:
         """Count delivered URLs; an interrupted walk may have left more than this one found."""
         self._delivered_unlisted += number
-        self.report.unlisted = max(self.report.unlisted or 0, self._delivered_unlisted)
+        known = self.report.unlisted or 0
+        self.report.unlisted = max(known, self._delivered_unlisted)
 
     def _check_settled(self) -> None:
         """Raise ValueError if it is not known yet which URLs are unlisted."""
@@ -266,32 +272,41 @@ class Walk(TaskStream[Batch]):
             self.report.tally.end()
 
     async def _begin(self) -> None:
+        """Make the parts of the walk, and walk with them."""
+        config = self._config
         async with AsyncExitStack() as stack:
-            config = self._config
-            fetcher = await stack.enter_async_context(
-                borrow_fetcher(config.fetcher, config.options, config.limits)
+            borrowed = borrow_fetcher(config.fetcher, config.options, config.limits)
+            fetcher = await stack.enter_async_context(borrowed)
+            parts = build_parts(
+                config,
+                fetcher,
+                self.report,
+                self._channel,
+                self._memory,
             )
-            self._parts = parts = build_parts(
-                config, fetcher, self.report, self._channel, self._memory
-            )
-            context = parts.context
+            self._parts = parts
+            client = parts.context.client
             # the consumer may still fetch
-            self._lent.callback(context.client.end_trust)
-            self._lent.callback(context.budget.end)
-            named = (
-                {*config.named, *config.logins} - config.files if config.trusted else ()
-            )
-            for url in named:
-                context.client.trust(url)
+            self._lent.callback(client.end_trust)
+            self._lent.callback(parts.context.budget.end)
+            if config.trusted:
+                named = {*config.named, *config.logins}
+                for url in named - config.files:
+                    client.trust(url)
             await self._walk(parts)
-            asked = [] if reads_files(fetcher) else self.report.documents
-            used = config.map_hosts.list_used(each.url for each in asked)
-            for name, target in used:
-                await context.report_code(IssueCode.HOST_MAPPED, url=name, value=target)
+            if not reads_files(fetcher):
+                await self._report_mapped(parts.context)
             if config.changes:  # pages are asked later
                 self._lent.push_async_exit(stack.pop_all())
 
+    async def _report_mapped(self, context: WalkContext) -> None:
+        """Report the mapped hosts from which something was requested."""
+        urls = (document.url for document in self.report.documents)
+        for name, target in self._config.map_hosts.list_used(urls):
+            await context.report_code(IssueCode.HOST_MAPPED, url=name, value=target)
+
     async def _walk(self, parts: WalkParts) -> None:
+        """Walk from the beginning, or from where the last walk was interrupted."""
         context = parts.context
         memory = self._memory
         report = self.report
@@ -307,16 +322,20 @@ class Walk(TaskStream[Batch]):
         if context.budget.exhausted is IssueCode.BUDGET_URLS:
             await memory.stop()
             return
-        if (found := await memory.finish(runner.ending.describe)) is not None:
-            report.unlisted = found.unlisted
-            report.waiting = found.waiting
-            report.waits_for = found.waits_for
-            report.waits_until = found.waits_until
-            report.left = found.left
-            for url, lost, still_listed in found.shrunk:
-                said = f"{still_listed} {inflect(still_listed, 'URLs')} listed, {lost} missing"
-                await context.report_code(IssueCode.SHRUNK, url, value=said)
-            await self._deliver_removals(context)
+        found = await memory.finish(runner.ending.describe)
+        if found is None:
+            return
+        report.unlisted = found.unlisted
+        report.waiting = found.waiting
+        report.waits_for = found.waits_for
+        report.waits_until = found.waits_until
+        report.left = found.left
+        for url, lost, still_listed in found.shrunk:
+            said = (
+                f"{still_listed} {inflect(still_listed, 'URLs')} listed, {lost} missing"
+            )
+            await context.report_code(IssueCode.SHRUNK, url, value=said)
+        await self._deliver_removals(context)
 
     async def _deliver_removals(self, context: WalkContext) -> None:
         """Deliver unlisted, gone and returned URLs, if the caller wants them."""
@@ -326,7 +345,8 @@ class Walk(TaskStream[Batch]):
                 self._note_unlisted(len(rows))
         if self._config.gone:
             self.report.gone = 0
-            async with aclosing(self._find_gone(self._config.gone)) as pages:
+            found = self._find_gone(self._config.gone)
+            async with aclosing(found) as pages:
                 async for rows in pages:
                     await self._deliver(context, "gone", Change.GONE, rows)
                     self.report.gone += len(rows)
@@ -341,20 +361,24 @@ class Walk(TaskStream[Batch]):
         rows: Removals,
     ) -> None:
         """Deliver URLs, and record that they have arrived."""
-        entries = [
-            UrlEntry(row.loc, sitemap=row.document, change=change) for _, row in rows
-        ]
+        keys = []
+        entries = []
+        for key, row in rows:
+            entry = UrlEntry(row.loc, sitemap=row.document, change=change)
+            keys.append(key)
+            entries.append(entry)
         await context.emit(entries)
         await self._channel.wait_until_dry()
-        self._memory.mark_delivered(kind, [key for key, _ in rows])
+        self._memory.mark_delivered(kind, keys)
 
     def _open(self) -> None:
-        if (state := self._config.state) is not None:
-            self._memory = state.open_memory(self._config, self._channel)
+        config = self._config
+        if config.state is not None:
+            self._memory = config.state.open_memory(config, self._channel)
             self.use_store(self._memory.store)
-        name = self._config.name or self.name
-        self.report.tally.begin(name, counts_changes=self._config.changes)
-        self.report.tally.home = host_of(self._config.site or "").removeprefix("www.")
+        tally = self.report.tally
+        tally.begin(config.name or self.name, counts_changes=config.changes)
+        tally.home = host_of(config.site).removeprefix("www.")
 
     async def _close(self) -> None:
         await self._lent.aclose()
