@@ -452,11 +452,18 @@ def _build(
 
 
 def _make_extension(attribute: attrs.Attribute[Any]) -> Extension:
-    (model, *_) = get_args(get_type_hints(models.UrlEntry)[attribute.name])
+    hint = get_type_hints(models.UrlEntry)[attribute.name]
+    model, is_many = _split_type(hint)
+    default = () if is_many else None
+    if not attrs.has(model) or attribute.default != default:
+        raise ValueError(
+            f"UrlEntry.{attribute.name}: its type must be tuple[MODEL, ...], or MODEL | None with"
+            f" default=None, got {hint!r} with default={attribute.default!r}"
+        )
     return Extension(
         tag=attribute.metadata["tag"],
         entry_attribute=attribute.name,
-        many=attribute.default == (),
+        many=is_many,
         make=model,
         by_tag=list_fields(model),
         required=tuple(

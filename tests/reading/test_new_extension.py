@@ -241,3 +241,29 @@ def test_a_field_of_each_type_is_read() -> None:
     """Values, classes of texts, and tuples of both are accepted."""
     many = [field.many for field in list_fields(Product).values()]
     assert many == [False, True, True, False]
+
+
+IMPORT = """
+try:
+    import sitemapreader._read.vocabulary
+except ValueError as error:
+    print(str(error).partition(",")[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "default"),
+    [
+        ("Product", ""),
+        ("Product | None", ""),
+        ("tuple[Product, ...]", ", default=None"),
+    ],
+)
+def test_a_row_whose_type_and_default_do_not_fit(
+    tmp_path: Path, kind: str, default: str
+) -> None:
+    """The row of an entry is a tuple, or one value that may be absent; else the import fails."""
+    row = f'    products: {kind} = extension("product", "", "shop.example/"{default})\n'
+    assert run_with(tmp_path, PRODUCT, row, IMPORT) == [
+        "UrlEntry.products: its type must be tuple[MODEL"
+    ]
