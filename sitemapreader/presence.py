@@ -7,6 +7,7 @@ a noindex explains most absences.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from contextlib import AsyncExitStack, aclosing
@@ -39,8 +40,17 @@ from sitemapreader._walk.memory import explain_no_status
 from sitemapreader._walk.selection import Selection
 from sitemapreader.changes import State
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.pages import NotJudged, PageFault, PageVisit, visit_pages
+from sitemapreader.pages import (
+    NotJudged,
+    PageFacts,
+    PageFault,
+    PageVisit,
+    explain_target,
+    is_led_to_login,
+    visit_pages,
+)
 from sitemapreader.pages.faults import (
+    MAX_REFRESH_SECONDS,
     find_empty_pages,
     find_responding_hosts,
     judge_visit,
@@ -636,22 +646,38 @@ def _canonical_of(visit: PageVisit) -> str:
     return ""
 
 
+_BETTER_PAGE = {
+    "redirects": "name the final page",
+    "refreshes": "name the final page",
+    "names": "name the final page",
+    "forbids": "name a page that may be indexed",
+}
+"""First word of why a page should not be named -> the page to name instead."""
+
+
 def _find_fault(visit: PageVisit | None) -> str:
     """Return why a page should not be named as canonical, and the page to name; or ""."""
     if visit is None or visit.not_judged is not None:
         return ""
-    if visit.error:
-        code = visit.error.partition(":")[0]
-        return f"is not reached ({code}): name a page that returns 200"
-    if visit.status is not None and visit.status >= 400:
-        return f"returns {visit.status}: name a page that returns 200"
-    if url_key(visit.final_url) != url_key(visit.url):
-        return f"redirects to {show_url(visit.final_url)}: name the final page"
-    if visit.facts is not None and visit.facts.find_noindex("googlebot"):
-        return "forbids indexing: name a page that may be indexed"
-    if other := _canonical_of(visit):
-        return f"names {show_url(other)} as canonical: name the final page"
-    return ""
+    facts = visit.facts or PageFacts(visit.final_url)
+    is_redirected = url_key(visit.final_url) != url_key(visit.url)
+    seconds, target = facts.refresh or (math.inf, "")
+    canonical = _canonical_of(visit)
+    fault = explain_target(
+        visit.status or 0,
+        visit.error,
+        is_led_to_login(visit.url, visit.final_url),
+        is_error_page=False,
+        is_empty=False,
+        final_url=show_url(visit.final_url) if is_redirected else "",
+        refresh_url=show_url(target) if seconds <= MAX_REFRESH_SECONDS else "",
+        is_hidden=facts.find_noindex("googlebot") is not None,
+        canonical=canonical and show_url(canonical),
+    )
+    if not fault:
+        return ""
+    advice = _BETTER_PAGE.get(fault.partition(" ")[0], "name a page that returns 200")
+    return f"{fault}: {advice}"
 
 
 # -- spellings

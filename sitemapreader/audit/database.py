@@ -28,7 +28,7 @@ from sitemapreader._types.urls import (
     url_key,
 )
 from sitemapreader.audit.models import AuditInputError
-from sitemapreader.pages import is_led_to_login, is_page_empty
+from sitemapreader.pages import explain_target, is_led_to_login, is_page_empty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -157,11 +157,12 @@ FUNCTIONS: dict[Callable[..., object], str] = {
     usable_url: "VARCHAR",
     judge_hreflang: "STRUCT(is_valid BOOLEAN, hint VARCHAR)",
     is_language_switch: "BOOLEAN",
+    explain_target: "VARCHAR",
     is_led_to_login: "BOOLEAN",
     is_page_empty: "BOOLEAN",
 }
 """Function -> the type of its value in SQL."""
-_SQL_TYPES = {"str": "VARCHAR", "int": "BIGINT"}
+_SQL_TYPES = {"str": "VARCHAR", "int": "BIGINT", "bool": "BOOLEAN"}
 """Types of arguments in Python and in SQL."""
 
 

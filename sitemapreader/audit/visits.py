@@ -56,6 +56,7 @@ _MARKING = (
 """Queries up to the judgement of error pages, in their order."""
 _JUDGING = (
     "mark_hidden",
+    "find_targets",
     "find_canonical_faults",
     "find_indexed",
     "add_alternates",

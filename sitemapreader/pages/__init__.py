@@ -10,6 +10,7 @@ from sitemapreader._types.errors import Redirect
 from sitemapreader.pages.facts import HTML_TYPES, PageFacts, page_type_of, read_page
 from sitemapreader.pages.faults import (
     PageFault,
+    explain_target,
     find_fault,
     is_led_to_login,
     is_page_empty,
@@ -35,6 +36,7 @@ __all__ = [
     "PageVisit",
     "Redirect",
     "RobotsCache",
+    "explain_target",
     "find_fault",
     "find_soft_errors",
     "is_led_to_login",

@@ -96,6 +96,47 @@ def judge_visit(
     )
 
 
+def explain_target(
+    status: int,
+    error: str,
+    leads_to_login: bool,
+    is_error_page: bool,
+    is_empty: bool,
+    final_url: str,
+    refresh_url: str,
+    is_hidden: bool,
+    canonical: str,
+) -> str:
+    """Return why other pages should not name a page, as canonical or as a version, or "".
+
+    It is called from SQL, which passes no names.
+
+    Args:
+        status: of the last response, 0 if there is none.
+        error: why there is no response, or "".
+        leads_to_login: by its redirects.
+        is_error_page: as `find_soft_errors` says.
+        is_empty: as `find_empty_pages` says.
+        final_url: the page that it redirects to, or "".
+        refresh_url: the page of a refresh within `MAX_REFRESH_SECONDS`, or "".
+        is_hidden: if it forbids indexing.
+        canonical: the other page that it names as canonical, or "".
+    """
+    code = error.partition(":")[0]
+    reasons = {
+        "requires a login": status in (401, 407) or leads_to_login,
+        f"returns {status}": status >= 400,
+        f"is not reached ({code})": error,
+        "is an error page": is_error_page,
+        "is empty": is_empty,
+        f"redirects to {final_url}": final_url,
+        f"refreshes to {refresh_url}": refresh_url,
+        "forbids indexing": is_hidden,
+        f"names {canonical} as canonical": canonical,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
 def is_led_to_login(url: str, final_url: str) -> bool:
     """Return whether redirects end at a path for a login, and do not begin at one."""
     return _has_login(final_url) and not _has_login(url)

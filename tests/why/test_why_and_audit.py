@@ -232,3 +232,41 @@ async def test_every_kind_of_page_is_judged_alike() -> None:
     for path in ("moved", "refreshed", "canonical"):
         [explanation] = [each for each in alone if each.url == server.base + path]
         assert "which is listed by" in explanation.causes[-1].message
+
+
+async def test_canonical_pages_are_judged_alike() -> None:
+    """What is wrong with the page that another one names is said in the same words by both."""
+    kinds = make_kinds()
+    reasons = {
+        "lost": "returns 404",
+        "members": "requires a login",
+        "account": "requires a login",
+        "moved": "redirects to {}fine/1",
+        "refreshed": "refreshes to {}fine/1",
+        "noindex": "forbids indexing",
+        "canonical": "names {}fine/2 as canonical",
+    }
+    named = {f"fine/{n}": kinds[f"fine/{n}"][0] for n in range(9)}
+    named |= {path: kinds[path][0] for path in reasons}
+    naming = {
+        f"to-{path}": page(f'<link rel="canonical" href="/{path}">') for path in reasons
+    }
+    login = page(text="Name and word")
+    async with serve_pages(login=login, **named, **naming) as server:
+        publish(server, *named, *naming)
+        with await judge(server.base) as result:
+            details = {
+                path: detail
+                for found in hits(result).values()
+                for path, detail in found
+                if path in naming
+            }
+        explained = await why([server.base + path for path in naming], options=OPTIONS)
+        base = server.base
+    for explanation, path in zip(explained, reasons, strict=True):
+        reason = f"{base}{path}, which {reasons[path].format(base)}"
+        assert details[f"to-{path}"] == reason
+        [cause] = [
+            each for each in explanation.causes if each.code is CauseCode.CANONICAL
+        ]
+        assert f"canonical URL, {reason}: name " in cause.message

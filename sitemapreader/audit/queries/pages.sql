@@ -195,6 +195,17 @@ UPDATE page SET is_hidden = is_noindex AND NOT (
     WHERE is_listed AND not_judged IS NULL AND fault IS NULL
 )
 
+-- find_targets:
+INSERT INTO target
+SELECT key, any_value(nullif(explain_target(
+    coalesce(status, 0), coalesce(error, ''), coalesce(leads_to_login, false),
+    coalesce(is_soft_404, false), coalesce(is_empty, false),
+    CASE WHEN final_key <> key THEN coalesce(nullif(final_url, ''), 'another page') ELSE '' END,
+    CASE WHEN refresh_seconds <= 5 THEN refresh_url ELSE '' END, coalesce(is_hidden, false),
+    CASE WHEN canonical_key <> final_key THEN canonical ELSE '' END
+), ''))
+FROM page WHERE not_judged IS NULL AND (is_listed OR is_named) GROUP BY key
+
 -- find_canonical_faults: the site is all hosts of its sitemaps
 UPDATE page SET canonical_fault = CASE
     WHEN canonicals > 1 THEN 'page-canonical-elsewhere'

@@ -302,19 +302,9 @@ SELECT rowid AS page, coalesce(status, 0) AS status, error <> '' AS has_failed,
        final_key <> key OR coalesce(refresh_seconds <= 5, false) AS leads_on,
        coalesce(is_empty, false) AS is_empty
 FROM page WHERE is_listed AND not_judged IS NULL;
-CREATE VIEW target AS          -- pages that others may name, and why that is wrong; NULL if it is not
-SELECT key, any_value(CASE
-    WHEN status IN (401, 407) OR leads_to_login THEN 'requires a login'
-    WHEN status >= 400 THEN 'returns ' || status
-    WHEN error <> '' THEN 'is not reached (' || split_part(error, ':', 1) || ')'
-    WHEN is_soft_404 THEN 'is an error page'
-    WHEN is_empty THEN 'is empty'
-    WHEN final_key <> key THEN 'redirects to ' || final_url
-    WHEN refresh_seconds <= 5 THEN 'refreshes to ' || refresh_url
-    WHEN is_hidden THEN 'forbids indexing'
-    WHEN canonical_key <> final_key THEN 'names ' || canonical || ' as canonical'
-    END) AS why
-FROM page WHERE not_judged IS NULL AND (is_listed OR is_named) GROUP BY key;
+CREATE TABLE target (          -- pages that others may name
+    key VARCHAR, why VARCHAR   -- why that is wrong; NULL if it is not
+);
 CREATE VIEW canonical_hit AS   -- pages with another canonical page, and the rule that says so
 SELECT canonical_fault AS code, loc AS url,
        CASE WHEN canonicals > 1 THEN canonicals || ' different ones, ' ELSE '' END || canonical
