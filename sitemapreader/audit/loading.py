@@ -44,19 +44,25 @@ _OF_EXTENSIONS = {
 }
 """Queries that have nothing to compute if these tables are empty."""
 _DOCUMENT_COLUMN_NAMES = (
-    *(
-        "url",
-        "final_url",
-        "parent",
-        "role",
-        "via",
-        "format",
-        "status",
-        "reason",
-        "http_status",
-    ),
-    *("listed", "children", "dropped", "bytes_raw", "bytes_inflated", "etag"),
-    *("content_type", "content_encoding", "first_byte_seconds", "wait_seconds"),
+    "url",
+    "final_url",
+    "parent",
+    "role",
+    "via",
+    "format",
+    "status",
+    "reason",
+    "http_status",
+    "listed",
+    "children",
+    "dropped",
+    "bytes_raw",
+    "bytes_inflated",
+    "etag",
+    "content_type",
+    "content_encoding",
+    "first_byte_seconds",
+    "wait_seconds",
 )
 
 

@@ -80,8 +80,15 @@ def _describe_other_file(path: Path, wanted: str) -> str:
 
 
 LIST_SUFFIXES = (
-    *(".txt", ".urls", ".log", ".list", ".csv", ".tsv"),
-    *(".jsonl", ".ndjson", ".parquet"),
+    ".txt",
+    ".urls",
+    ".log",
+    ".list",
+    ".csv",
+    ".tsv",
+    ".jsonl",
+    ".ndjson",
+    ".parquet",
 )
 """Suffixes of a list of URLs, all but the last also with .gz after them."""
 _XML_SUFFIXES = (".xml", ".rss", ".atom")

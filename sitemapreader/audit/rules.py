@@ -40,8 +40,16 @@ _CODE = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _HEADER_LINE = re.compile(r"--(?: (?P<key>[a-z][a-z-]*):(?=\s|$))?\s*(?P<text>.*)")
 """A key has one blank before it; a continuation line has more."""
 _KEYS = (
-    *("title", "severity", "unit", "needs", "detects", "meaning", "advice", "source"),
-    *("search-console", "cause"),
+    "title",
+    "severity",
+    "unit",
+    "needs",
+    "detects",
+    "meaning",
+    "advice",
+    "source",
+    "search-console",
+    "cause",
 )
 
 
@@ -136,12 +144,12 @@ def read_own_rules(
 _TABLE = tomllib.loads(
     files("sitemapreader.audit").joinpath("issues.toml").read_text("utf-8")
 )
-_CODES_BY_RULE = {str(code): code for code in IssueCode}
+ISSUE_CODES = {str(code): code for code in IssueCode}
 ABOUT_US, _OF_ANSWERS, _OF_ROBOTS = (
-    frozenset(_CODES_BY_RULE[code] for code in _TABLE[name].split())
+    frozenset(ISSUE_CODES[code] for code in _TABLE[name].split())
     for name in ("about-us", "of-answers", "of-robots")
 )
-ISSUES = {_CODES_BY_RULE[code]: texts for code, texts in _TABLE["codes"].items()}
+ISSUES = {ISSUE_CODES[code]: texts for code, texts in _TABLE["codes"].items()}
 """Texts of a code in an audit: "severity", "what", "meaning", "advice", "known-as"."""
 _PROTOCOL = "https://www.sitemaps.org/protocol.html"
 _ROBOTS = "https://www.rfc-editor.org/rfc/rfc9309"

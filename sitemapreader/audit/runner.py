@@ -28,7 +28,7 @@ from sitemapreader.audit.models import (
     Need,
     estimate_rate,
 )
-from sitemapreader.audit.rules import ABOUT_US, RulePlan
+from sitemapreader.audit.rules import ABOUT_US, ISSUE_CODES, RulePlan
 from sitemapreader.audit.values import (
     DocumentFacts,
     FaultyPages,
@@ -224,7 +224,7 @@ class RuleRunner:
                         _QUERIES["place_hits"].format(code, hits),
                         most=MAX_HITS if is_named else max(1, self._examples),
                     )
-                if code in set(IssueCode):  # the walk has found more of it
+                if code in ISSUE_CODES:  # the walk has found more of it
                     issues = _QUERIES["view_issue"].format(code)
                     both = f"FROM ({hits}) UNION ALL BY NAME FROM ({issues})"
                     self._database.define_rule(code, both)
@@ -302,11 +302,11 @@ class RuleRunner:
 
     def _place_issues(self, most: int) -> None:
         """Place the Issues of the walk, as if each code were a rule."""
-        for code in self._plan.ignored.keys() & set(IssueCode):
+        for code in self._plan.ignored.keys() & ISSUE_CODES.keys():
             self._ignore_issues(code)
         ask = self._database.ask
         chosen = self._plan.chosen
-        codes = [code for code in chosen if code in set(IssueCode)]
+        codes = [code for code in chosen if code in ISSUE_CODES]
         (is_refused,) = self._database.ask_column(
             _QUERIES["refused"], about_us=[*map(str, ABOUT_US)]
         )
@@ -362,7 +362,7 @@ class RuleRunner:
             rule = self._plan.chosen[code]
             rate = self._estimate(rule.unit, code)
             unit = rule.unit
-            if unit == "URLs" and code in set(IssueCode):
+            if unit == "URLs" and code in ISSUE_CODES:
                 unit = "records"  # because a dropped record has no URL
             found[code] = Finding(
                 rule=rule,

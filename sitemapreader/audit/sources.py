@@ -249,8 +249,14 @@ OLD_COLUMNS = (
 )
 """The same of a list of old URLs."""
 NEW_COLUMNS = (
-    *("new", "new url", "to", "to url", "target", "target url"),
-    *("destination", "destination url"),
+    "new",
+    "new url",
+    "to",
+    "to url",
+    "target",
+    "target url",
+    "destination",
+    "destination url",
 )
 """Names of the column of the URLs that they are to lead to."""
 ABOUT = {

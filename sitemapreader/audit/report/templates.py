@@ -45,8 +45,15 @@ _TEMPLATES = {
 MAX_MARKDOWN_CHARS = 60_000
 """GitHub takes 65,536 in a comment."""
 _OLD_COLUMNS = (
-    *("folder", "judged", "lost", "to start", "temporary", "unlisted", "noindex"),
-    *("alive", "failed"),
+    "folder",
+    "judged",
+    "lost",
+    "to start",
+    "temporary",
+    "unlisted",
+    "noindex",
+    "alive",
+    "failed",
 )
 """Columns about the folders of an old site, in the order of their rows."""
 
