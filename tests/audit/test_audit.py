@@ -21,6 +21,7 @@ from sitemapreader._types.errors import FetchError
 from sitemapreader.audit import Audit, AuditOptions, RuleSettings, audit, audit_sync
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.models import AuditInputError
+from sitemapreader.audit.report.outcome import find_outcome
 from sitemapreader.audit.sources import load_known
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
 from tests.audit.audits import check_sarif
@@ -663,16 +664,42 @@ def test_each_document_stands_below_the_one_that_lists_it(
     assert sorted(told) == sorted(expected.split("; "))
 
 
-def test_a_site_without_sitemaps_has_not_passed() -> None:
+@pytest.mark.parametrize("site", [HOST, HOST + "/"], ids=["bare", "slash"])
+def test_a_site_without_sitemaps_has_not_passed(site: str) -> None:
     """Without a sitemap there is one error, and no rule that looks at URLs has passed."""
     start = {
         f"{HOST}/robots.txt": b"User-agent: *",
         f"{HOST}/": b"<html><p>Boots</p></html>",
     }
     fetcher = MemoryFetcher(start)
-    with audit_sync(f"{HOST}/", fetcher=fetcher, figures=FIGURES) as result:
+    with audit_sync(site, fetcher=fetcher, figures=FIGURES) as result:
         assert codes(result) == {"no-sitemap": 1}
         assert result.facts.passed == []
+        (example,) = result.findings[0].examples
+        assert site in (example.url, example.document)
+
+
+def test_a_path_that_nothing_names_is_not_called_unread() -> None:
+    """Only what something names counts as not read: no guess, and no cycle."""
+    page = {"content-type": "text/html"}
+    urls = [f"{HOST}/{path}" for path in ("", "robots.txt", "sitemap.xml", "sitemap")]
+    soft = {url: StoredResponse(url, b"<html>x", headers=page) for url in urls}
+    with audit_sync(f"{HOST}/", fetcher=MemoryFetcher(soft)) as result:
+        assert (
+            "html-not-sitemap"
+            not in find_outcome(result.findings, result.facts, Severity.WARNING).reason
+        )
+    children = "".join(
+        f"<sitemap><loc>{HOST}/{name}.xml</loc></sitemap>" for name in ("i", "lost")
+    )
+    site = {
+        f"{HOST}/robots.txt": f"Sitemap: {HOST}/i.xml".encode(),
+        f"{HOST}/i.xml": f"<sitemapindex>{children}</sitemapindex>".encode(),
+    }
+    with audit_sync(f"{HOST}/", fetcher=MemoryFetcher(site)) as result:
+        reason = find_outcome(result.findings, result.facts, Severity.WARNING).reason
+    assert f"not read: {HOST}/lost.xml (http-status 404)" in reason
+    assert "cycle" not in reason
 
 
 @pytest.mark.parametrize("broken", ["robots.txt", "sitemap.xml", ""])

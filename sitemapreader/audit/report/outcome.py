@@ -9,6 +9,7 @@ import attrs
 
 from sitemapreader._types.counts import count_units
 from sitemapreader._types.issues import Severity, show_url
+from sitemapreader._types.outcomes import NOTHING_LOST
 from sitemapreader.audit.report import GRADES, is_failure
 
 if TYPE_CHECKING:
@@ -127,7 +128,9 @@ def _is_unread(document: DocumentFacts) -> bool:
     if document.role == "robots" and document.reason.startswith("budget-"):
         return True
     if document.status == "skipped":
-        return bool(document.parent) or document.http_status not in (None, 404, 410)
+        is_named = bool(document.parent) and document.reason not in NOTHING_LOST
+        is_refused = (document.http_status or 0) >= 400
+        return is_named or (is_refused and document.http_status not in (404, 410))
     return document.status in ("partial", "failed")
 
 
