@@ -173,7 +173,9 @@ def check_task(site: object) -> CheckedTask:
     if not has_web_scheme(url):
         raise InvalidSiteError(hide_login(text))
     given = name_as_site(url)
-    if not host_of(given) or not (has_scheme or _looks_like_host(given)):
+    host = host_of(given)
+    is_host = host != "" and len(host.split()) == 1  # no URL has a blank in its host
+    if not is_host or not (has_scheme or _looks_like_host(given)):
         raise InvalidSiteError(hide_login(text))
     login = ""
     url = remove_login(given)

@@ -108,6 +108,7 @@ def make_refusal(
         detail = f"{detail}, {vendor}"
     elif wait is not None and wait > min(options.retry_after_seconds, seconds_left):
         code = IssueCode.RETRY_LATER
+        detail = f"{detail}, requested to wait for {wait:.0f} s"
     return FetchError(code, url, detail, http_status=status, retry_after_seconds=wait)
 
 

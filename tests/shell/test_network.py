@@ -34,7 +34,9 @@ def test_a_host_that_asks_for_a_long_wait_is_named() -> None:
 
     with serving(answer) as (base,):
         done = run(base, "--max-time", "1000")
+        named = run(f"{base}/sitemap.xml", "--max-time", "1000")
     assert done.returncode == 4
+    assert "[503 Service Unavailable, requested to wait for 3600 s]" in named.stderr
     server = base.removeprefix("http://")
     assert done.stderr.count(f"{server}: no request for 3600 s: Retry-After") == 1
     assert "failed: 1 retry-later" in done.stderr

@@ -30,6 +30,8 @@ WRONG = [
     ("discover ./map.xml", "'./map.xml' is neither"),
     ("[::1", "'[::1' is neither"),
     ("a.b:99999", "'a.b:99999' is neither"),
+    ("a.b\N{NO-BREAK SPACE}c.d", "is neither an http(s) URL"),
+    ("https://a.b\N{NO-BREAK SPACE}c.d/", "is neither an http(s) URL"),
     ("s:map.xml", "'s:map.xml' is neither"),
     ("audit s:map.xml", "'s:map.xml' is neither"),
     ("audit discovr", "'discovr' is neither"),
