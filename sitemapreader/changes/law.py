@@ -29,8 +29,8 @@ full: all bytes were read; records | missing; a full reading a day  | the same t
   themselves                       |                                |
 claim: a 304, or an unchanged date | stay listed                    | wait: it is read in full
   in its index                     |                                |   within `verify_after`
-part: it was cut, or is damaged    | missing; confirmed when they   | wait for all of the patience,
-                                   |   are for all of the patience  |   each loss anew
+part: it was cut, or is damaged, or| missing; confirmed when they   | wait for all of the patience,
+  most of its records were dropped |   are for all of the patience  |   each loss anew
 absent: 404, 410, a redirect to    | the same                       | the same
   what names it, another page      |                                |
 none: no response, it must not be  | stay listed                    | the same
@@ -234,13 +234,18 @@ def weigh(row: DocumentRow, outcome: Document) -> Evidence:
             return Evidence.CLAIM
         case Status.SKIPPED if outcome.reason == ALREADY_READ and row.digest is None:
             return Evidence.FULL  # another address of a document, and never more
-        case Status.PARTIAL if is_read_to_end(outcome):
+        case Status.PARTIAL if is_read_to_end(outcome) and not _is_broken(outcome):
             return Evidence.FULL
         case Status.FAILED if is_absent:
             return Evidence.ABSENT
         case Status.PARTIAL | Status.FAILED if outcome.format and not is_limited:
             return Evidence.PART
     return Evidence.NONE
+
+
+def _is_broken(outcome: Document) -> bool:
+    """Return whether most records of a document were dropped: then they hide what is missing."""
+    return 2 * outcome.dropped > outcome.records
 
 
 def confirm(

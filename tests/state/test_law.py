@@ -118,6 +118,26 @@ async def test_what_left_is_forgotten_in_the_end(told: Told, db: Path) -> None:
     assert 17 <= site.left <= 19
 
 
+@pytest.mark.parametrize(("broken", "days"), [("1", 1), ("12", 7)])
+async def test_a_list_most_of_whose_records_are_broken_proves_little(
+    told: Told, broken: str, days: int
+) -> None:
+    """One notice of PHP in each loc removes no page for seven days; what is repaired is known."""
+    good = urlset(*pages(1, 2, 3))
+    bad = good
+    for number in broken:
+        loc = f"{SITE}{number}</loc>".encode()
+        bad = bad.replace(loc, loc.replace(b"</", b"<br/>Notice</"))
+    assert await told.walk({TOP: good}) == []
+    for _ in range(days):
+        assert await told.walk({TOP: bad}) == []
+    if days == 1:
+        assert await told.walk({TOP: bad}) == [*broken]
+    else:
+        assert await told.walk({TOP: good}) == []
+        assert told.walked.locs == []
+
+
 # -- stories of sites: what is served day by day, and the pages that become unlisted then
 
 THREE = f"{SITE}three.xml"
