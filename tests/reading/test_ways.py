@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from sitemapreader import Issue, IssueCode
+from sitemapreader import Issue, IssueCode, SitemapReader
 from sitemapreader._types.models import UrlEntry
 from tests.support.reading import URLSET, check_ways, count_issues, locs, urlset
 from tests.support.scale import SCALE
@@ -192,6 +192,37 @@ def test_a_relative_url_has_its_line_and_base(odd: str, base: str, number: int) 
     if "x y" not in odd:
         assert told == [first + size * place for place in range(min(number, 10))]
     assert count_issues(document)[IssueCode.RELATIVE_LOC] >= number
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "<description>%s</description>",
+        "<description a='>'>%s</description>",
+        "<description><![CDATA[%s]]></description>",
+        "<description><!--%s--></description>",
+    ],
+)
+def test_a_long_text_is_read_in_long_steps(written: str) -> None:
+    """A record is not mended, in steps of 4 KiB, because a text in it is long."""
+    text = "a long text, " * 10_000
+    field = written.replace("%s", text)
+    record = f"<item><link>https://a.example/1</link>{field}</item>"
+    document = f"<rss><channel>{record}</channel></rss>".encode()
+    reader = SitemapReader()
+    steps = [*reader.feed_steps(document), *reader.close_steps()]
+    assert len(steps) < len(text) / 6_000
+    assert reader.stats.delivered == 1
+
+
+@pytest.mark.parametrize("written", ['<x a="%s">', "<x %s a='>'>", "<x a='%s>"])
+def test_a_long_tag_is_mended(written: str) -> None:
+    """It says the same as a short one that is broken, or not, in the same way."""
+    for size in (10, 40_000):
+        field = written.replace("%s", "b" * size)
+        record = f"<item><link>https://a.example/1</link>{field}</x></item>"
+        document = f"<rss><channel>{record}</channel></rss>".encode()
+        assert locs(check_ways(document)) == ["https://a.example/1"]
 
 
 def test_a_section_that_is_not_closed_ends_with_its_record() -> None:

@@ -28,6 +28,7 @@ from sitemapreader._read.vocabulary import (
 )
 from sitemapreader._read.xml.feeds import collect_feed_texts
 from sitemapreader._read.xml.markup import (
+    ATTRIBUTES,
     BLANKS,
     HIDDEN,
     NORMAL_BLANKS,
@@ -56,8 +57,8 @@ if TYPE_CHECKING:
 _FIRST_TAG = re.compile(r"[ \t\r\n]*+<([^\s<>/!?]++)[^<>]*+>")
 _STEP_CHARS = 16_384
 """The smallest elements that fit in take 2 ms to build."""
-_LONG_TAG = re.compile(rf"<[^<]{{{_STEP_CHARS}}}")
-"""Tag that is too long for one step: its attributes are made at once, a thousand in 1 ms."""
+_TAG = re.compile(f"<{ATTRIBUTES}>")
+_BEFORE_LONG_TEXT = re.compile(rf"<(?=[^<!?][^<]{{{_STEP_CHARS}}})")
 _END_TAG = "</r>"
 _LONG_NAMESPACE = re.compile(
     r"\sxmlns[^\s=<>]*+\s*+=\s*+"
@@ -181,7 +182,7 @@ class TreeReader:
         """Build the elements of a text, which may all begin alike; none if it is refused."""
         root = Element("")
         repairs: Repairs = {}
-        is_long = len(text) > _STEP_CHARS and _LONG_TAG.search(text)
+        is_long = len(text) > _STEP_CHARS and _has_long_tag(text)
         if is_long or self._is_refused(text):
             return root, repairs
         has_reference = "&" in text and len(text) <= _STEP_CHARS
@@ -263,6 +264,18 @@ class TreeReader:
             or has_open_section(text)  # which may be well-formed
             or ("xmlns" in text and _LONG_NAMESPACE.search(text) is not None)
         )
+
+
+def _has_long_tag(text: str) -> bool:
+    """Return whether a tag is too long for one step.
+
+    Its attributes are made at once, a thousand in 1 ms.
+    """
+    for begin in _BEFORE_LONG_TEXT.finditer(text):
+        tag = _TAG.match(text, begin.start())
+        if tag is None or len(tag[0]) > _STEP_CHARS:
+            return True
+    return False
 
 
 _WRITTEN_BLANKS = {blank: f"&#{blank};" for blank in NORMAL_BLANKS}
