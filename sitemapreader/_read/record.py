@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import reduce
-from itertools import chain
+from itertools import chain, compress
 from typing import TYPE_CHECKING, Any, TypeVar
 from xml.etree.ElementTree import Element, ProcessingInstruction
 
@@ -206,7 +206,7 @@ def find_excess(
             return IssueCode.TOO_DEEP
         if has_many and max(map(len, map(Element.keys, level))) > attributes:
             return IssueCode.TOO_MANY_ATTRIBUTES
-        level = list(chain.from_iterable(each for each in level if len(each)))
+        level = list(chain.from_iterable(compress(level, map(len, level))))
     return None
 
 

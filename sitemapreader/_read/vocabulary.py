@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
@@ -195,15 +195,24 @@ class Names(dict[Any, Name]):
             return NO_NAME
         uri, _, local = tag.rpartition("}")
         uri = uri[1:]
-        key = self.find_key(uri)
-        lower = local.lower()
-        own = lower if key == OWN else ""
-        meaning = key, lower
-        feed_field = MEDIA if key == MEDIA else FEED_FIELDS.get(meaning, "")
-        name = Name(uri, local, key, lower, own, meaning, feed_field)
-        if len(self) < _MOST_KEPT and len(tag) <= _LONGEST_KEPT:
+        is_own = uri in self.own_uris
+        if len(tag) > _LONGEST_KEPT:
+            return _resolve_name.__wrapped__(uri, local, self.format, is_own)
+        name = _resolve_name(uri, local, self.format, is_own)
+        if len(self) < _MOST_KEPT:
             self[tag] = name
         return name
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _resolve_name(uri: str, local: str, format_: Format, is_own: bool) -> Name:
+    """Resolve a name; `is_own` if its namespace is one of the document's own."""
+    key = OWN if is_own else namespace_key(uri, format_)
+    lower = local.lower()
+    own = lower if key == OWN else ""
+    meaning = key, lower
+    feed_field = MEDIA if key == MEDIA else FEED_FIELDS.get(meaning, "")
+    return Name(uri, local, key, lower, own, meaning, feed_field)
 
 
 NO_NAME = Name("", "", "", "", "", ("", ""), "")

@@ -42,8 +42,10 @@ NORMAL_URL = re.compile(
     re.ASCII,
 )
 
+_HOST_BEGINS = "(?i::|%3a)(?i:/|%2f){2}"
 _BROKEN_URL = re.compile(
-    r"https?[^\w/?#.]?//|[^?#]*?(?::|%3a)(?:/|%2f){2}", re.IGNORECASE
+    r"(?i:https?)[^\w/?#.]?//"
+    rf"|(?>(?:[^?#:%]++|(?!{_HOST_BEGINS})[:%])*){_HOST_BEGINS}"
 )
 """The beginning of a URL whose host a parser would take for a folder."""
 _FIRST_SEGMENT = re.compile(r"[^/?#]*")
@@ -184,12 +186,31 @@ def resolve(base: str, reference: str) -> str | None:
     reference with a scheme is never relative: `https:x` is not a path (section 5.2.2, the strict
     reading).
     """
-    is_absolute = has_web_scheme(reference)
-    if not is_absolute and _SCHEME.match(reference):
+    if has_web_scheme(reference):
+        _, host, *_ = _split(reference)
+        url = reference
+    elif _SCHEME.match(reference):
         return None
+    else:
+        url, host = _join_relative(base, reference)
+        if not has_web_scheme(url):
+            return None
+    if "[" in host or "]" in host:
+        try:
+            urlsplit(url)
+        except ValueError:  # brackets that are not an IPv6 address
+            return None
+    return url
+
+
+def _join_relative(base: str, reference: str) -> tuple[str, str]:
+    """Join a relative reference to its base; return also its host, with slashes."""
     scheme, host, path, query, fragment = _split(reference)
     if not scheme:
-        scheme, base_host, base_path, base_query, _ = _split(base)
+        if len(base) < PROTOCOL_MAX_LOC_CHARS:
+            scheme, base_host, base_path, base_query, _ = _split_base(base)
+        else:
+            scheme, base_host, base_path, base_query, _ = _split(base)
         if not (host or path):
             path = base_path
             query = query or base_query
@@ -201,18 +222,7 @@ def resolve(base: str, reference: str) -> str | None:
         else:
             path = _remove_dots(path)
         host = host or base_host
-    if is_absolute:
-        url = reference
-    else:
-        url = f"{scheme}{host}{path}{query}{fragment}"
-    if "[" in host or "]" in host:
-        try:
-            urlsplit(url)
-        except ValueError:  # brackets that are not an IPv6 address
-            return None
-    if has_web_scheme(url):
-        return url
-    return None
+    return f"{scheme}{host}{path}{query}{fragment}", host
 
 
 def find_url(base: str, reference: str) -> str | None:
@@ -223,6 +233,11 @@ def find_url(base: str, reference: str) -> str | None:
     """
     if has_web_scheme(reference):
         return resolve(base, reference)
+    return _find_relative_url(base, reference)
+
+
+def _find_relative_url(base: str, reference: str) -> str | None:
+    """Return the URL that an author meant by a reference without a scheme; see `find_url`."""
     if url := _add_scheme(base, reference):
         return url
     if _BROKEN_URL.match(reference):
@@ -276,6 +291,12 @@ def _split(url: str) -> tuple[str, ...]:
     if parts[1] == "//":
         return (parts[0], "", *parts[2:])
     return parts
+
+
+@lru_cache(maxsize=16)
+def _split_base(url: str) -> tuple[str, ...]:
+    """Split the URL of a document, against which many are resolved."""
+    return _split(url)
 
 
 def _remove_dots(path: str) -> str:
@@ -510,15 +531,16 @@ def read_loc(text: str, base: str) -> tuple[str, list[IssueCode]]:
     host = _FIRST_SEGMENT.match(text)[0].partition(":")[0]  # type: ignore[index]  # it may be empty
     if host in _NO_HOSTS and host != host_of(base):
         return "", [IssueCode.HOST_NOT_PUBLIC]
-    url = None
-    if has_web_scheme(base):
-        url = find_url(base, text)
+    has_base = has_web_scheme(base)
+    url = _find_relative_url(base, text) if has_base else None
     if url is None:
         if _FOREIGN_SCHEME.match(text):
             return "", [IssueCode.UNSUPPORTED_SCHEME]
-        if has_web_scheme(base):
+        if has_base:
             return "", [IssueCode.MALFORMED]
         return "", [IssueCode.MISSING_BASE]
+    if PLAIN_URL.fullmatch(url):
+        return url, [IssueCode.RELATIVE_LOC, *codes]
     if error := find_url_error(url):  # the error may be that of the base
         return "", [error]
     return url, [IssueCode.RELATIVE_LOC, *(codes or url_warnings(url))]

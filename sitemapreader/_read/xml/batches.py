@@ -47,17 +47,19 @@ _LONGEST_MARK = 256
 """Characters that are kept of skipped text: the end may begin in them."""
 _ANY_TAG = re.compile(rf"{HIDDEN}|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>")
 _URL_FIELDS = ("loc", "link", "guid")
-_OF_MARKUP = (
-    *(
-        IssueCode.NESTED_ROOT,
-        IssueCode.TRAILING_BYTES,
-        IssueCode.MALFORMED,
-        IssueCode.ENCODING,
-    ),
-    *(IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN, IssueCode.BARE_AMPERSAND),
-    *(IssueCode.HTML_ENTITY, IssueCode.UNBOUND_PREFIX, IssueCode.CONTROL_CHARACTER),
+_OF_MARKUP = {
+    IssueCode.NESTED_ROOT,
+    IssueCode.TRAILING_BYTES,
+    IssueCode.MALFORMED,
+    IssueCode.ENCODING,
+    IssueCode.MISMATCHED_TAG,
+    IssueCode.BARE_LESS_THAN,
+    IssueCode.BARE_AMPERSAND,
+    IssueCode.HTML_ENTITY,
+    IssueCode.UNBOUND_PREFIX,
+    IssueCode.CONTROL_CHARACTER,
     IssueCode.NOT_WELL_FORMED,
-)
+}
 """Issues that say what is not well-formed."""
 
 
@@ -406,7 +408,8 @@ class XmlReader:
         return mender
 
     def _count_faults(self) -> int:
-        return sum(self._stats.counts.get(code, 0) for code in _OF_MARKUP)
+        counts = self._stats.counts
+        return sum(counts[code] for code in _OF_MARKUP.intersection(counts))
 
     def _add_once(self, code: IssueCode, value: str | None = None) -> None:
         self._stats.add_issue_once(self._context.events, code, value=value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache, partial
 from html.entities import html5
-from itertools import islice
+from itertools import islice, repeat
 from typing import TYPE_CHECKING
 from xml.parsers import expat
 
@@ -23,7 +23,8 @@ ATTRIBUTES = r"""[^<>"']*+(?>(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*)"""
 COMMENT_START = "<!--"
 COMMENT_END = "-->"
 SECTION_START = "<![CDATA["
-CLOSINGS = {COMMENT_START: COMMENT_END, "<?": "?>", SECTION_START: "]]>"}
+_SECTION_END = "]]>"
+CLOSINGS = {COMMENT_START: COMMENT_END, "<?": "?>", SECTION_START: _SECTION_END}
 """Markup that holds no elements: how it begins, how it ends."""
 HIDDEN = r"(?s:<(?:!--.*?(?:-->|\Z)|!\[CDATA\[.*?(?:\]\]>|\Z)|\?.*?(?:\?>|\Z)))"
 """The same from left to right, each up to the end of the text if nothing closes it.
@@ -93,7 +94,7 @@ def are_sound(text: str, outside: str) -> bool:
     return not (
         ("[" in text and has_open_section(text))
         or ("[" in outside and SECTION_START in outside)
-        or ("]" in outside and "]]>" in outside)
+        or ("]" in outside and _SECTION_END in outside)
     )
 
 
@@ -106,7 +107,7 @@ def cut_sections(text: str) -> str:
     if "]" not in text and "[" not in text:
         return text
     pieces = _SECTION_OR_COMMENT.split(text)
-    if not pieces[-1] and pieces[-2] is not None and not text.endswith("]]>"):
+    if not pieces[-1] and pieces[-2] is not None and not text.endswith(_SECTION_END):
         return text  # not closed: the section begins in an instruction
     return "".join(pieces[::2])
 
@@ -114,8 +115,7 @@ def cut_sections(text: str) -> str:
 def has_open_section(text: str) -> bool:
     """Return whether a CDATA section begins before the one before it ends."""
     _, *sections = text.split(SECTION_START)
-    end = CLOSINGS[SECTION_START]
-    return not all(end in section for section in sections)
+    return not all(map(str.__contains__, sections, repeat(_SECTION_END)))
 
 
 def find_odd_references(texts: Sequence[str]) -> list[int]:

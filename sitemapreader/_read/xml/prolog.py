@@ -110,6 +110,19 @@ class Prolog:
     def _make_names(self) -> Names:
         return Names(frozenset({self.uri, ""}), self.format)
 
+    def copy(self) -> Prolog:
+        """Return the prolog of another document that begins so."""
+        return Prolog(
+            self.format,
+            self.root,
+            self.records,
+            self.is_window,
+            self.namespaces,
+            self.uri,
+            [*self.bases],
+            self.closed,
+        )
+
     @property
     def wrappers(self) -> list[str]:
         """The names of the elements that are open between the root and the records."""
@@ -148,11 +161,12 @@ class Prolog:
             self._wrappers.append((written, self.namespaces, len(self.bases)))
             if base := attributes.get("xml:base"):
                 self.bases.append(base)
-        self.bind_namespaces(bound)
+        if bound:
+            self.bind_namespaces(bound)
 
     def close_wrapper(self, name: str) -> None:
         """Close a wrapper with everything in it, and forget the prefixes it has bound."""
-        if name in self.wrappers:
+        if any(name == open_name for open_name, *_ in self._wrappers):
             while self._wrappers:
                 open_name, self.namespaces, bases = self._wrappers.pop()
                 del self.bases[bases:]
@@ -207,7 +221,7 @@ def read_prolog(
     data = first[:PROLOG_BYTES].decode("utf-8", "surrogateescape")
     if found := read_common_prolog(data):
         prolog, end = found
-        prolog = attrs.evolve(prolog, bases=[*prolog.bases], pages={}, wrappers=[])
+        prolog = prolog.copy()
     else:
         prolog, end = _read_any(events, stats, data)
     return prolog, end - data[:end].count("\r\n")

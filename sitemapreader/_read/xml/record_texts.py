@@ -8,6 +8,7 @@ shown.
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import lru_cache
 from itertools import compress, count, repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
@@ -78,6 +79,7 @@ _LEAST = {
 """Limits below which records are read one by one, which keeps them; no text has more elements."""
 
 
+@lru_cache(maxsize=16)
 def are_low(limits: Limits) -> bool:
     """Return whether common records may break a limit."""
     return any(getattr(limits, name) < least for name, least in _LEAST.items())
@@ -140,9 +142,9 @@ class RecordTexts:
     titles: Sequence[str] = ()
     base: str = ""
     images: Mapping[int, tuple[Image, ...]] = MappingProxyType({})
-    relative: dict[int, str] = attrs.field(factory=dict)
+    relative: dict[int, str] = attrs.field(factory=dict, init=False)
     """The relative URLs as written, by the places of their records."""
-    _counted: list[tuple[IssueCode, set[int]]] = attrs.field(factory=list)
+    _counted: list[tuple[IssueCode, set[int]]] = attrs.field(factory=list, init=False)
     """Issues that are not shown, and the places of their records."""
 
     @property
@@ -267,9 +269,14 @@ class RecordTexts:
         if all(locs) and are_clean_urls(locs):
             return locs
         for place, loc in enumerate(locs):
-            if PLAIN_URL.fullmatch(loc) or are_clean_urls([loc]):
+            if PLAIN_URL.fullmatch(loc):
                 continue
-            if not self._may_be_url(loc):
+            url = trim(loc)
+            is_absolute = has_web_scheme(url)
+            if is_absolute and are_clean_urls([loc]):
+                continue
+            may_be_url = "<" not in url if is_absolute else self._may_be_relative(url)
+            if not may_be_url:
                 self.odd.add(place)
                 continue
             read, codes = read_loc(loc, self.base)
@@ -283,11 +290,8 @@ class RecordTexts:
                     self.note(code, [place])
         return locs
 
-    def _may_be_url(self, loc: str) -> bool:
-        """Return whether a loc may be a URL; of relative ones, a few in common records alone."""
-        url = trim(loc)
-        if has_web_scheme(url):
-            return "<" not in url
+    def _may_be_relative(self, url: str) -> bool:
+        """Return whether it may be a relative URL; a few are read, in common records alone."""
         if self.odd or len(self.relative) >= _MOST_RELATIVE:
             return False
         return bool(url) and url.isascii() and not MARKUP.search(url)
