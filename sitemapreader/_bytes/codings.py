@@ -261,6 +261,11 @@ class Decompressor:
         stream, inner = self.layer
         return stream.is_over or inner.is_over
 
+    def is_plain(self, data: bytes) -> bool:
+        """Return whether bytes are a whole body, and nothing is to be removed from it."""
+        is_first = self._first == b""
+        return is_first and not self._codings and GZIP_MAGIC not in data[:_PROOF_BYTES]
+
     def decode(self, data: bytes, *, final: bool = False) -> Iterable[bytes]:
         """Decode bytes, perhaps the last, into pieces of at most 128 KiB.
 

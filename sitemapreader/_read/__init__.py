@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, BinaryIO
 
 from sitemapreader._read.reader import SitemapReader
@@ -117,20 +118,14 @@ def read(
     reader = SitemapReader(
         url, limits=limits, charset=charset, extra_formats=extra_formats
     )
-    return Reading(_read_events(reader, source, moment), reader)
-
-
-def _read_events(
-    reader: SitemapReader,
-    source: bytes | BinaryIO | Iterable[bytes],
-    since: datetime | None,
-) -> Iterator[Event]:
+    steps: Iterable[Iterable[Event]]
     if isinstance(source, bytes) and len(source) <= _CHUNK_BYTES:
         steps = reader.close_steps(source)
     else:
         steps = _read_chunks(reader, _chunks(source))
-    for events in steps:
-        yield from _select(events, since)
+    if moment is not None:
+        steps = map(_select_recent, steps, repeat(moment))
+    return Reading(chain.from_iterable(steps), reader)
 
 
 def _read_chunks(reader: SitemapReader, chunks: Iterable[bytes]) -> Iterator[Events]:
@@ -141,9 +136,7 @@ def _read_chunks(reader: SitemapReader, chunks: Iterable[bytes]) -> Iterator[Eve
     yield from reader.close_steps()
 
 
-def _select(events: Events, since: datetime | None) -> Iterable[Event]:
-    if since is None:
-        return events
+def _select_recent(events: Iterable[Event], since: datetime) -> list[Event]:
     return [
         event
         for event in events

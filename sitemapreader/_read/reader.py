@@ -60,7 +60,6 @@ _TAG_ON_A_LINE = re.compile(rb"[\r\n][ \t]*+<")
 does, a program has written a line of JSON before its sitemap."""
 _SAMPLE_LINES = 20
 _PAGE_LISTS = frozenset({Format.URLSET, Format.TEXT})
-_SITEMAP_URL = re.compile(r"\A[^?#]*\.xml(?:\.gz)?(?:[?#]|\Z)", re.IGNORECASE)
 
 
 def _sample_lines(start: bytes) -> list[str]:
@@ -228,7 +227,11 @@ class SitemapReader:
         self._closed = True
         if not self.finished:
             code = IssueCode.TRUNCATED if cut else None
-            yield from self._read_pieces(data, final=True, cut=code)
+            is_short = len(data) < min(BLOCK_BYTES, self.limits.inflated_bytes)
+            if is_short and self._decompressor.is_plain(data):
+                yield from self._finish(data, code)
+            else:
+                yield from self._read_pieces(data, final=True, cut=code)
         if self.lists_sitemaps and stats.delivered:
             last: list[Event] = []
             stats.add_issue(last, IssueCode.SITEMAPS_AS_PAGES)
@@ -286,7 +289,10 @@ class SitemapReader:
                     del self._block[:BLOCK_BYTES]
                     yield from self._read_block(block)
                 if len(piece) > allowed and not self.finished:
-                    yield from self._finish(IssueCode.TOO_LARGE, "inflated_bytes")
+                    block = bytes(self._block)
+                    yield from self._finish(
+                        block, IssueCode.TOO_LARGE, "inflated_bytes"
+                    )
                 if self.finished:  # before more is decompressed, which may be damaged
                     return
                 if not piece:
@@ -296,7 +302,7 @@ class SitemapReader:
             cut = error.code
             detail = error.detail
         if final:
-            yield from self._finish(cut, detail)
+            yield from self._finish(bytes(self._block), cut, detail)
 
     def _read_block(
         self,
@@ -406,10 +412,11 @@ class SitemapReader:
                 self.stats.add_issue(events, code, value=value)
             return None
 
-    def _finish(self, cut: IssueCode | None, detail: str = "") -> Iterator[Events]:
+    def _finish(
+        self, block: bytes, cut: IssueCode | None, detail: str = ""
+    ) -> Iterator[Events]:
         """Read the remaining bytes and close the reader; `cut` is why it was cut."""
-        block = bytes(self._block)
-        self._block = bytearray()
+        self._block.clear()
         if not cut and (whole := self._read_whole(block)) is not None:
             yield whole
             self.finished = True
@@ -456,7 +463,7 @@ class SitemapReader:
     def _check_limit(self, given: Events) -> Events:
         """Cut the events at the limit of entries."""
         if self.lists_sitemaps:
-            self._lists_sitemaps = all(map(_SITEMAP_URL.search, _iterate_locs(given)))
+            self._lists_sitemaps = all(map(_is_sitemap_url, _iterate_locs(given)))
         stats = self.stats
         most = self.limits.entries
         if max(stats.delivered, stats.dropped) <= most:
@@ -471,6 +478,12 @@ class SitemapReader:
         stats.add_issue(events, IssueCode.TOO_LARGE, value="entries")
         self.finished = True
         return events
+
+
+def _is_sitemap_url(url: str) -> bool:
+    """Return whether the path of a URL ends like the path of a sitemap."""
+    path = url.partition("?")[0].partition("#")[0]
+    return path.lower().endswith((".xml", ".xml.gz"))
 
 
 def _iterate_locs(given: Events) -> Iterable[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
@@ -29,7 +30,8 @@ class ReadStats:
     dropped: int = 0
     raw_bytes: int = 0
     inflated_bytes: int = 0
-    counts: Counter[IssueCode] = attrs.field(factory=Counter)
+    # the usual way of making one takes longer than all other parts
+    counts: Counter[IssueCode] = attrs.field(factory=partial(Counter.__new__, Counter))
     shows_all: bool = False
     """True if each Issue is delivered; else only the first ones of a code."""
     keeps_deleted: bool = False

@@ -139,11 +139,8 @@ class Mender:
         last = self._text.rfind("<")
         while (token := _MARKUP_TOKEN.match(self._text, position)) and token[0]:
             position = token.end()
-            if (
-                self.opened
-                and token.start() == last
-                and _PARTIAL_TAG.match(self._text, last)
-            ):
+            is_last = token.start() == last
+            if is_last and self.opened and _PARTIAL_TAG.match(self._text, last):
                 break
             if token["section"]:
                 position = self._pass_over(token[0], position)
@@ -155,8 +152,9 @@ class Mender:
                 self._start(token)
             if not self.closing:
                 self._passed = position
-            yield from self._finished
-            self._finished.clear()
+            if self._finished:
+                yield from self._finished
+                self._finished.clear()
             if position > pause:
                 pause = position + _MEND_STEP_CHARS
                 yield None

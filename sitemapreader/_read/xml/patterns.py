@@ -291,7 +291,7 @@ def _find_texts(
     rest = flat[-2] if len(flat) > 1 else ""
     if rest:
         del flat[-width:]
-    *columns, odd = [_fill_gaps(flat[part]) for part in names.columns]
+    *columns, odd = map(_fill_gaps, map(flat.__getitem__, names.columns))
     extras = columns.pop() if names.has_extras else []
     fields = columns[: len(PROTOCOL_FIELDS)]
     runs = columns[len(PROTOCOL_FIELDS) :]
