@@ -53,4 +53,5 @@ class ChainCookies:
 
 def _strip_query(url: URL) -> URL:
     """Return the URL of a request without its query, which is a part of its path."""
-    return url.with_path(url.raw_path.partition("?")[0], encoded=True)
+    # Its escapes are escaped: the jar unescapes the path, and paths of cookies stay as they are.
+    return url.with_path(url.raw_path.partition("?")[0])

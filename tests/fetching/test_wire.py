@@ -329,6 +329,24 @@ async def test_cookies_of_a_redirect_go_back_to_its_origin(
     assert not any(others)
 
 
+@pytest.mark.parametrize("path", ["/a%7Eb/s.xml", "/a%7Eb/s.xml?c=%7E/d"])
+async def test_the_path_of_a_cookie_is_compared_as_it_was_requested(path: str) -> None:
+    """Its escapes stay (RFC 6265, section 5.1.4), and a query is no part of it."""
+
+    def answer(_: str, cookie: str) -> bytes:
+        if cookie:
+            return write(BODY)
+        return send_back(path, "far=1; Path=/a~b", "near=2; Path=/a%7Eb", "own=3")
+
+    options = attrs.evolve(ONCE, respect_robots=False)
+    async with (
+        serve_redirects(answer) as (origin, requests),
+        walk(sitemaps=[f"{origin}{path}"], options=options) as entries,
+    ):
+        assert len([entry async for entry in entries]) == 500
+    assert requests == [(path, ""), (path, "near=2; own=3")]
+
+
 async def test_a_cookie_wall_without_end_is_a_loop() -> None:
     """The second identical round ends it; a wall with a new cookie each time ends as well."""
     async with serve_redirects(lambda path, _: send_back(path, "wall=1")) as (
