@@ -114,6 +114,16 @@ def test_tables_begin_with_the_names_of_columns(tmp_path: Path, format: str) -> 
     assert begun + written(tmp_path, [BARE, FORMULA], format, header=False) == whole
 
 
+@pytest.mark.parametrize("format", ["csv", "tsv"])
+def test_absent_values_are_empty_cells(tmp_path: Path, format: str) -> None:  # noqa: A002 (as above)
+    """So they are beside records that have these values."""
+    text = written(tmp_path, [BARE, FULL, BARE], format)
+    _, full, bare = (rows if format == "csv" else tab_rows)(text)
+    assert {name for name, cell in bare.items() if cell} == {"loc"}
+    assert full["priority"] == "0.0"
+    assert json.loads(full["news"])["title"] == "n"
+
+
 def test_a_quote_is_quoted(tmp_path: Path) -> None:
     """A cell of CSV with nothing but a quote in it stands in quotes (RFC 4180)."""
     text = written(tmp_path, [FULL], "csv", fields=["title"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -258,12 +260,22 @@ async def test_the_walk_lists_what_is_unlisted(db: Path) -> None:
     assert [row.loc for row in State(db).unlisted(TOP)] == [HOME + "b", HOME + "c"]
 
 
+def count_urls(db: Path) -> int:
+    """Count the rows of URLs in the state."""
+    with closing(sqlite3.connect(db)) as connection:
+        ((number,),) = connection.execute("SELECT count(*) FROM url")
+    return int(number)
+
+
 async def test_unlisted_urls_are_delivered(db: Path) -> None:
     """With `unlisted` they come at the end, beside what is new; the report does not count them."""
     await come(site(["a", "b"], ["c"]), db)
     again = await come(site(["a", "d"], ["c"]), db, unlisted=True)
     assert differences(again) == {"d": "new", "b": "unlisted"}
     assert (again.report.entries, again.report.unlisted) == (1, 1)
+    calm = await come(site(["a", "d"], ["c"]), db, unlisted=True)
+    assert (differences(calm), unlisted(db)) == ({}, ["b"])
+    assert count_urls(db) == 3  # what was delivered as unlisted is known from its page
 
 
 @pytest.mark.parametrize("name", ["changes", "unlisted", "gone", "revisit"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import Walk, walk_sync
+from sitemapreader import Walk, walk, walk_sync
 from sitemapreader._event_loop import LoopThread
 from sitemapreader._many import walk_many_sync
 from sitemapreader._walk.walks import BUFFERED_EVENTS
@@ -54,6 +54,26 @@ def test_all_of_it() -> None:
         "failed",
     ]
     assert not walks_on()
+
+
+async def test_another_use_of_a_walk_says_how_it_is_made() -> None:
+    """A walk is entered once, and each kind of walk in its own way."""
+    entries = start()
+    with entries:
+        pass
+    with pytest.raises(ValueError, match=r"once: call walk_sync\(\.\.\.\) again"):
+        entries.__enter__()
+    with pytest.raises(
+        TypeError, match=r"walk_sync\(\.\.\.\) is entered with `with`: .*`_sync`"
+    ):
+        await start().__aenter__()
+    other = walk(sitemaps=[TOP], fetcher=MemoryFetcher({}))
+    with pytest.raises(TypeError, match=r"write walk_sync\(\.\.\.\)"):
+        other.__enter__()
+    async with other:
+        pass
+    with pytest.raises(ValueError, match=r"once: call walk\(\.\.\.\) again"):
+        await other.__aenter__()
 
 
 @pytest.mark.parametrize(

@@ -259,3 +259,32 @@ def test_the_next_turn_of_a_site(learned: Learned) -> None:
         == NOW + 6 * HOUR
     )
     assert schedule.find_next_due(learned.db, "no site", NOW)["due"].timestamp() == NOW
+
+
+def test_a_site_in_which_nothing_is_scheduled_rests(learned: Learned) -> None:
+    """It rests for a day, or while it is down for half an hour, which doubles up to a day."""
+
+    def rest(at: float, **requests: DocumentRequest) -> float:
+        learned.learn(at, **requests)
+        due = schedule.find_next_due(learned.db, "site 1", at + 1)["due"]
+        return (due.timestamp() - at) / HOUR
+
+    guess = DocumentRequest(NOW, is_unscheduled=True)
+    down = DocumentRequest(NOW, is_unscheduled=True, is_failed=True)
+    assert rest(NOW, wrong=down) == 24
+    learned.db.execute("UPDATE site SET rest = 0")
+    learned.meet("a", "b")
+    assert [rest(NOW + step, a=down, b=down) for step in range(7)] == [
+        0.5,
+        1,
+        2,
+        4,
+        8,
+        16,
+        24,
+    ]
+    learned.db.execute("UPDATE site SET rest = 0")
+    assert rest(NOW, a=down, b=guess) == 24
+    unread = schedule.find_unscheduled
+    assert unread(learned.db, ["site 1"], NOW + DAY - 1) == {}
+    assert unread(learned.db, ["site 1"], NOW + DAY) == {"site 1": False}
