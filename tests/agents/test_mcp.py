@@ -629,7 +629,6 @@ HOSTILE: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-@pytest.mark.slow
 async def test_hostile_calls(tmp_path: Path) -> None:
     """Nothing that is not public is connected to, each call fails in words, the server lives."""
     async with agent_of(tmp_path, site_of("a")) as agent:
@@ -645,7 +644,6 @@ async def test_hostile_calls(tmp_path: Path) -> None:
     assert len(HOSTILE) >= 31
 
 
-@pytest.mark.slow
 async def test_what_a_public_site_names(tmp_path: Path) -> None:
     """Redirects to addresses that are not public, and sitemaps there, are not read, and named."""
     pages = site_of("a") | {
@@ -662,6 +660,10 @@ async def test_what_a_public_site_names(tmp_path: Path) -> None:
         assert {row["why"][:15] for row in (await agent.call("urls"))["not_read"]} >= {
             "blocked-address"
         }
+        strange = {"site": PRIVATE[0], "urls": [PRIVATE[0]]}
+        answer = await agent.call("why", **strange)
+        assert answer["rows"][0]["verdict"] == "unknown"
+        assert {row["why"][:15] for row in answer["not_read"]} == {"blocked-address"}
         assert agent.connects == {PUBLIC}
 
 

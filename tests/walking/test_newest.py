@@ -115,6 +115,20 @@ UNPROVEN: dict[str, tuple[Any, int]] = {
 }
 
 
+async def test_dates_of_a_nested_index_are_compared() -> None:
+    """One above the date that the index has in its own index proves nothing, as one of a URL."""
+    first, second = page("first.xml"), page("second.xml")
+    lists = {
+        TOP: index((first, "2026-01-02"), (second, "2025-01-01")),
+        second: urlset((page("b"), "2025-01-01")),
+        child("a"): urlset((page("a"), "2026-01-02")),
+    }
+    for date, reason in (("2026-01-03", ""), ("2026-01-04", "dates-exceeded")):
+        pages = lists | {first: index((child("a"), date))}
+        found = await find(pages, 1, documents=3)
+        assert (found.reason, found.proven) == (reason, not reason), date
+
+
 @pytest.mark.parametrize("reason", UNPROVEN)
 async def test_not_proven(reason: str) -> None:
     """Where it cannot be known, it is said why; and no more is asked for than was allowed."""
