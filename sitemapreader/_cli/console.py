@@ -216,13 +216,27 @@ class WarningHandler(logging.Handler):
 
 
 async def _draw_progress(console: Console, summary: RunSummary) -> None:
-    began = time.monotonic()
-    changed_at = began
-    figures: tuple[int, ...] = ()
+    progress = Progress(summary, time.monotonic())
     while True:
         await asyncio.sleep(SECONDS)
-        now = time.monotonic()
-        seconds = now - began
+        width = _find_width() - 1
+        console.draw(progress.write(time.monotonic(), width))
+
+
+@attrs.define
+class Progress:
+    """The progress of a run, as a line of text."""
+
+    _summary: RunSummary
+    _began: float
+    _changed_at: float = 0.0
+    _figures: tuple[int, ...] = ()
+
+    def write(self, now: float, width: int) -> str:
+        """Return the line of a moment, without the parts that it has no room for."""
+        summary = self._summary
+        seconds = now - self._began
+        minutes, rest = divmod(round(seconds), 60)
         done, total = summary.count_documents()
         received = summary.count_bytes()
         parts = [
@@ -230,23 +244,22 @@ async def _draw_progress(console: Console, summary: RunSummary) -> None:
             f"{done}/{total} {inflect(total, 'documents')}",
             f"{summary.printed / seconds:,.0f}/s",
             show_bytes(received),
-            f"{seconds // 60:.0f}:{seconds % 60:02.0f}",
+            f"{minutes}:{rest:02}",
         ]
-        last_figures = figures
-        figures = (summary.printed, summary.pages, done, received)
-        if figures != last_figures:
-            changed_at = now
-        elif now - changed_at > _PATIENCE_SECONDS:
+        last_figures = self._figures
+        self._figures = (summary.printed, summary.pages, done, received)
+        if self._figures != last_figures:
+            self._changed_at = now
+        elif now - self._changed_at > _PATIENCE_SECONDS:
             parts[:0] = summary.name_awaited()
         if summary.is_for_many:
             parts.insert(0, f"sources done: {summary.done:,}")
         if summary.pages:
             parts.insert(0, f"pages visited: {summary.pages:,}")
         line = ", ".join(parts)
-        width = _find_width() - 1
         if len(line) > width:
-            line = line[: line.rfind(",", 0, width)]
-        console.draw(line)
+            return line[: line.rfind(",", 0, width)]
+        return line
 
 
 def _find_width() -> int:
