@@ -53,8 +53,8 @@ def end(
     **fields: Any,
 ) -> None:
     """Add a document that has ended."""
-    fields = {"via": Via.ROBOTS, "http_status": 200} | fields
-    report.end_document(Document(f"{SITE}{name}", **fields), status, reason)
+    all_fields: dict[str, Any] = {"via": Via.ROBOTS, "http_status": 200} | fields
+    report.end_document(Document(f"{SITE}{name}", **all_fields), status, reason)
 
 
 def test_the_progress_of_a_run() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -264,10 +264,10 @@ def test_the_next_turn_of_a_site(learned: Learned) -> None:
 def test_a_site_in_which_nothing_is_scheduled_rests(learned: Learned) -> None:
     """It rests for a day, or while it is down for half an hour, which doubles up to a day."""
 
-    def rest(at: float, **requests: DocumentRequest) -> float:
+    def rest(at: float, **requests: Any) -> float:
         learned.learn(at, **requests)
         due = schedule.find_next_due(learned.db, "site 1", at + 1)["due"]
-        return (due.timestamp() - at) / HOUR
+        return float(due.timestamp() - at) / HOUR
 
     guess = DocumentRequest(NOW, is_unscheduled=True)
     down = DocumentRequest(NOW, is_unscheduled=True, is_failed=True)
