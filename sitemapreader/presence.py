@@ -594,7 +594,7 @@ class _Question:
         status = visit.status or 0
         if visit.error:
             self.add(CauseCode.FAILS, f"the page fails: {excerpt(visit.error)}")
-        elif status != 200 and fault is not PageFault.REDIRECTS and status >= 300:
+        elif fault is not PageFault.REDIRECTS and status >= 300:
             subject = "the page"
             if is_redirected:
                 subject += " to which it redirects"

@@ -199,7 +199,7 @@ def _show_option(action: argparse.Action) -> str:
         "|".join(map(str, action.choices)) if action.choices else ""
     )
     names = f"  {', '.join(action.option_strings)}"
-    flags = f"{names} {value if action.nargs != 0 else ''}".rstrip()
+    flags = f"{names} {value}".rstrip()
     if len(flags) >= _FLAGS_WIDTH:
         flags = f"{names} {'WORD' if action.choices else str(value).partition('[')[0]}"
     text = action.help or ""

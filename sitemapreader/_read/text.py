@@ -143,7 +143,7 @@ class TextReader:
             last = trim(self._pending.decode("utf-8", "replace"))
         if cut and last:
             self._stats.drop_record(events, cut, line=self._line, value=last)
-        elif self._pending and not cut:
+        elif not cut:
             yield from self._read_lines(self._pending)
         if not self._stats.records and not list_errors(self._stats.counts):
             self._stats.add_issue_once(events, IssueCode.EMPTY)

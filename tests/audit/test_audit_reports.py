@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from typing import TYPE_CHECKING, Any
@@ -215,6 +217,14 @@ def test_trends(tmp_path: Path) -> None:
     assert rows[:2] == [f"{TOTAL}.", ""]
     assert rows[2:4] == ["| | | rule | before | after |", "|---|---|---|---|---|"]
     assert [row.strip("| ").replace("`", "").split(" | ") for row in rows[4:]] == cells
+    table = csv.DictReader(io.StringIO(run(*words, "csv").stdout))
+    told = {row["rule"]: row for row in table}
+    assert [*told] == [row[2] for row in cells]
+    assert told["rate-rises"] == {
+        "trend": "worse", "severity": "error", "rule": "rate-rises", "before": "0.1",
+        "after": "0.4", "change": "", "url": "",
+    }  # fmt: skip
+    assert (told["fresh"]["before"], told["new"]["before"]) == ("", "0")
     content = json.loads(said["json"])
     differences = [attrs.asdict(each) for each in compare_audits(before, after)]
     assert content == {"schema": 1, "differences": differences}

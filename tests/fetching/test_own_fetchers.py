@@ -132,10 +132,18 @@ async def test_bugs_of_a_fetcher_come_to_the_caller(error: Exception) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [ConnectionAbortedError("gone"), TimeoutError("slow")]
+    ("error", "code", "said"),
+    [
+        (ConnectionAbortedError("gone"), "body-cut", "gone"),
+        (ConnectionAbortedError(), "body-cut", "ConnectionAbortedError"),
+        (TimeoutError("slow"), "stalled", "slow"),
+        (TimeoutError(), "stalled", "TimeoutError"),
+    ],
 )
-async def test_a_body_that_breaks_off_loses_only_its_rest(error: Exception) -> None:
-    """What came before an error of the system is delivered."""
+async def test_a_body_that_breaks_off_loses_only_its_rest(
+    error: Exception, code: str, said: str
+) -> None:
+    """What came before an error of the system is delivered, and the error is told."""
 
     class Broken(StoredResponse):
         async def chunks(self) -> AsyncIterator[bytes]:
@@ -144,7 +152,8 @@ async def test_a_body_that_breaks_off_loses_only_its_rest(error: Exception) -> N
 
     found, report = await read(Own(Broken(f"{HOME}/sitemap.xml")))
     assert found == URLS[:1]
-    assert {str(code) for code in report.counts} & {"body-cut", "stalled"}
+    told = {str(issue.code): issue.value for issue in report.issues}
+    assert told[code] == said
 
 
 @pytest.mark.parametrize(

@@ -595,3 +595,28 @@ async def walk_site(
         async for _ in entries:
             pass
         return [page.loc async for page in entries.gone()]
+
+
+async def test_a_neighbour_that_is_listed_no_longer_says_nothing(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dead page hides those beside it only while it is listed."""
+    clock, state = SetClock(monkeypatch), at_once(db)
+    live: Pages = {**names(MAP), SITE + "a": b"A", SITE + "b": b"B"}
+    await spend({**live, MAP: lists("abcx")}, state)
+    found = await spend({**live, MAP: lists("abc")}, state)
+    assert (sorted(found.asked), found.gone) == ([*"abc"], [])
+    clock.now += DAY
+    found = await spend({**live, MAP: lists("ab")}, state, limit=1)
+    assert ({*found.asked}, found.gone) == ({*"abx"}, ["x"])
+
+
+async def test_the_start_page_is_the_neighbour_where_no_page_is_listed(
+    db: Path,
+) -> None:
+    """It shows that the host responds, once no other URL of it is listed."""
+    state, elsewhere = at_once(db), "https://else.example/"
+    live: Pages = {**names(MAP), SITE: b"Home"}
+    await spend({**live, MAP: urlset(SITE + "x", elsewhere)}, state)
+    found = await spend({**live, MAP: urlset(elsewhere)}, state)
+    assert (found.asked, found.gone) == (["", "x", ""], ["x"])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sitemapreader import Limits
 from sitemapreader._walk.filters import SeenKeys
 from tests.support.walking import (
     ROBOTS,
@@ -270,3 +271,19 @@ def test_bytes_a_url() -> None:
         if number > 50_000 and number % 10_000 == 0:
             size = sum(sys.getsizeof(table) for table in keys._tables.values())
             assert 8 < size / number < 16
+
+
+async def test_urls_on_many_hosts_beyond_ascii() -> None:
+    """They are looked at in small steps, and none is lost, repeated, or beyond the limit."""
+    locs = [f"https://b\u00fccher-{number}.example/" for number in range(13)]
+    last = page("last")
+    some, rest = urlset(*locs, locs[0]), urlset(last).partition(b"<url>")[2]
+    blanks = b" " * 40_000  # the rest comes later
+    pages: Pages = {TOP: some.removesuffix(b"</urlset>") + blanks + b"<url>" + rest}
+    walked = await walk_top(pages, unique=True)
+    assert walked.locs == [*locs, last]
+    (document,) = walked.report.documents
+    assert (document.listed, document.entries, document.filtered) == (15, 14, 1)
+    for limit in (5, 7):
+        walked = await walk_top(pages, unique=True, limits=Limits(max_urls=limit))
+        assert walked.locs == locs[:limit]

@@ -155,6 +155,59 @@ async def test_a_cause_is_named_with_its_place(
     assert words in causes_of(explanation)[code].message
 
 
+SPELLINGS = [
+    ("http://a.example/secure", "/secure", "scheme"),
+    ("https://www.a.example/www", "/www", "www."),
+    ("https://a.example:8443/port", "/port", "port"),
+    ("/dir/", "/dir/index.html", "index page"),
+    ("/both/index.php", "/both/Index.php", "capital letters"),
+    ("/slash/", "/slash", "slash at the end"),
+    ("/stroke", "/stroke/", "slash at the end"),
+    ("/Capital", "/capital", "capital letters"),
+    ("/q?A=1", "/q?a=1", "query"),
+    ("/a/b", "/a%2Fb", "encoding"),
+    ("/c%2Fd", "/c/d", "encoding"),
+    ("/Caf%C3%A9", "/caf%C3%A9", "capital letters"),
+    ("/\u00e9", "/%C3%A9/", "slash at the end, encoding"),
+    (
+        "http://www.a.example/All/",
+        "/all",
+        "scheme, www., slash at the end, capital letters",
+    ),
+]
+"""URL that is asked for, path of the listed one, and the differences."""
+
+
+async def test_all_differences_of_two_spellings_are_named() -> None:
+    """And nothing else is called a difference."""
+    home = "https://a.example"
+    pages: dict[str, Any] = {
+        f"{home}/robots.txt": f"Sitemap: {home}/s.xml".encode(),
+        f"{home}/s.xml": urlset(*(home + listed for _, listed, _ in SPELLINGS)),
+    }
+    asked = [url if ":" in url else home + url for url, _, _ in SPELLINGS]
+    fetcher = MemoryFetcher(pages)
+    explanations = await why(asked, home, fetcher=fetcher, max_visits=0)
+    for explanation, (_, listed, words) in zip(explanations, SPELLINGS, strict=True):
+        message = causes_of(explanation)[CauseCode.OTHER_SPELLING].message
+        assert f"spelling ({words}): {home}{listed} in" in message
+
+
+async def test_a_status_that_is_no_success_is_named(site: Site) -> None:
+    """Each from 300 on, and no other; a redirect is named by its target."""
+    statuses = (201, 299, 300, 404)
+    site.pages |= {f"/status-{status}": status for status in statuses}
+    asked = [f"{site.base}/status-{status}" for status in statuses]
+    explanations = await why(asked, options=FetchOptions(max_attempts=1))
+    said = [causes_of(each).get(CauseCode.STATUS) for each in explanations]
+    assert [each and each.message[-11:] for each in said] == [
+        None,
+        None,
+        "returns 300",
+        "returns 404",
+    ]
+
+
 async def test_a_record_that_was_dropped_is_found_by_its_issue(site: Site) -> None:
     """The Issue's sitemap is named."""
     site.pages["/map.xml"] = urlset(
@@ -191,6 +244,7 @@ async def test_a_filter_that_holds_a_url_back_is_named(
         ("broken.xml", 500, "http-status 500"),
         ("private/child.xml", urlset("https://a.example/"), "robots-disallowed"),
         ("cut.xml", urlset("https://a.example/")[:-20], "truncated"),
+        ("part.xml", urlset(*["https://a.example/"] * 2)[:-20], "truncated"),
         ("page.xml", html(), "html-not-sitemap"),
     ],
 )
@@ -205,7 +259,10 @@ async def test_a_sitemap_that_was_not_read_makes_the_answer_unknown(
     assert explanation.verdict is Verdict.UNKNOWN
     cause = causes_of(explanation)[CauseCode.SITEMAP_NOT_READ]
     assert cause.sitemap == f"{site.base}/{child}"
-    assert f"({reason})" in cause.message
+    part = "it was not read"
+    if child == "part.xml":
+        part = "only a part of it was read"
+    assert f"but {part} ({reason})" in cause.message
 
 
 async def test_another_spelling_answers_beside_a_sitemap_that_was_not_read(
