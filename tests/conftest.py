@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 TESTS = Path(__file__).parent
 FEW = 5
-CASES = {"audit": 1, "shell": 3, "state": 1, "watch": 1}
+CASES = {"audit": 1, "shell": 3, "state": 2, "watch": 1}
 """Folder whose tests take long -> cases of a test that run by default; all others are slow.
 
 The marker `cases` says another number for one test.

@@ -42,6 +42,7 @@ def write(folder: Path, name: str, records: list[tuple[str, str]]) -> str:
     return str(folder / name)
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize("form", FORMATS)
 def test_two_lists_are_compared(form: str, tmp_path: Path) -> None:
     """Lists of any two formats: a date that is written in another way is the same."""
@@ -98,6 +99,7 @@ def test_new_and_unlisted_urls_keep_their_dates(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize(
     ("after", "word", "code"),
     [
@@ -126,6 +128,7 @@ def test_urls_that_have_moved_are_the_same(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [

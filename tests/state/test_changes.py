@@ -302,6 +302,7 @@ async def test_more_than_one_portion(db: Path) -> None:
     assert unlisted(db) == sorted(f"p/{number}" for number in range(1, 3_210, 2))
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize("where", ["robots.txt", "sitemap.xml", "one.xml"])
 @pytest.mark.parametrize("state", [False, True])
 async def test_an_address_that_is_no_text(db: Path, where: str, state: bool) -> None:

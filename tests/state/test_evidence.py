@@ -65,6 +65,7 @@ async def test_an_index_that_is_dated_by_pages_is_not_believed(
     assert diary.days[2].new == ["c"]
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize(
     ("cut", "later"),
     [

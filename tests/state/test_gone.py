@@ -315,6 +315,7 @@ async def test_the_pause_of_a_page_that_lives_doubles(
     assert found == [0, 1, 3, 7, 15, 31, 32, 33, 35, 39, 47, 63]
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("answer", [401, 403, 429, 503])
 async def test_a_page_without_a_verdict_is_requested_each_day_at_first(
     db: Path, answer: int, monkeypatch: pytest.MonkeyPatch
@@ -543,6 +544,7 @@ async def test_a_host_that_fails_is_left_alone_until_the_next_walk(
 GUIDES = [f"/guide/{number}" for number in range(12)]
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize("status_sent", [301, 302, 303, 307, 308])
 async def test_a_page_that_redirects_is_a_response_and_names_its_target(
     db: Path, status_sent: int
@@ -572,6 +574,7 @@ async def test_a_listed_page_that_redirects_is_a_living_neighbour(db: Path) -> N
         assert gone == [f"{site.base}/guide/dead"]
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize("target", ["", "mailto:a@example.org", "http://[", "/guide/0"])
 async def test_a_redirect_to_no_other_page_is_a_response_too(
     db: Path, target: str

@@ -418,6 +418,7 @@ async def test_children_that_redirect_to_one_page(told: Told, target: str) -> No
     assert told.walked.locs == []
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize(
     "robots",
     [
@@ -446,6 +447,7 @@ async def test_a_robots_txt_that_names_nothing_for_a_day(
     assert told.walked.locs == []
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize(
     "start", [HTML, status(404), status(410)], ids=["page", "404", "410"]
 )

@@ -277,6 +277,7 @@ def cut_inside_a_line(day: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     "serve",
     [

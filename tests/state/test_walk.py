@@ -96,6 +96,7 @@ NO_TAGS = ["*", "abc", '"a', 'w/"a"', '"a", "b"', ""]
 """ETags that are no entity tags (RFC 9110, section 8.8.3)."""
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize("etag", NO_TAGS)
 async def test_what_is_no_entity_tag_is_not_sent(db: Path, etag: str) -> None:
     """Least of all `*`, which any version matches: the change would never be seen."""
@@ -108,6 +109,7 @@ async def test_what_is_no_entity_tag_is_not_sent(db: Path, etag: str) -> None:
         assert entries.report.documents[0].etag is None
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -149,6 +151,7 @@ async def test_a_body_that_is_compressed_anew_is_the_same(
         assert walked.document(TOP).bytes_raw == len(packed)
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize("chunk_bytes", [1, 5, 4096])
 @pytest.mark.parametrize(
     ("before", "after"),
@@ -187,6 +190,7 @@ async def test_a_comment_that_lies_in_two_blocks_is_no_other_body(db: Path) -> N
     assert walked.outcome(TOP) == ("unchanged", "same-body")
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize(
     ("before", "after"),
     [

@@ -77,6 +77,7 @@ def learned(tmp_path: Path) -> Iterator[Learned]:
     made.file.close()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("hours", "news", "rate"),
     [
@@ -122,6 +123,7 @@ def test_a_plan_says_when_what_rests_is_due(learned: Learned) -> None:
         learned.state.plan(0)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(("index", "news"), [("index", 60), ("", 0)])
 def test_what_is_new_in_a_sitemap_that_is_new(
     learned: Learned, index: str, news: int
@@ -135,6 +137,7 @@ def test_what_is_new_in_a_sitemap_that_is_new(
     assert before <= learned.rate("new") <= before + 0.1
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("silent", "most"), [(24, 2), (25, 1 / 25), (30 * 24, 1 / (30 * 24))]
 )
