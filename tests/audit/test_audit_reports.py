@@ -14,6 +14,7 @@ import pytest
 
 from sitemapreader._types.issues import Severity
 from sitemapreader.audit import Trend, audit_sync, compare_audits
+from sitemapreader.audit.compare import compare_losses
 from sitemapreader.audit.report import REPORT_FORMATS, REPORT_SUFFIXES
 from sitemapreader.audit.report.templates import format_audit
 from sitemapreader.audit.values import AuditReport
@@ -232,6 +233,35 @@ def test_trends(tmp_path: Path) -> None:
         "code": "rate-rises", "severity": "error", "trend": "worse", "before": 0.1, "after": 0.4,
         "new": None, "mended": None, "still": None, "only_before": None, "only_after": None,
     }  # fmt: skip
+
+
+@pytest.mark.cases(9)
+@pytest.mark.parametrize(
+    ("before", "after", "code", "said"),
+    [
+        ({}, {"answered": False}, 4, "nothing could be fetched"),
+        ({"urls": 1}, {"urls": 0}, 1, "no URL was found"),
+        ({"urls": 1}, {"urls": 1}, 0, "everything was read"),
+        ({}, {"answered": True}, 0, "everything was read"),
+        ({"losses": ["a"]}, {"losses": ["a"]}, 0, "everything was read"),
+        ({"losses": ["a"]}, {"losses": ["b", "a"]}, 3, "not read: b"),
+        ({}, {"losses": ["a"]}, 3, "not read: a"),
+        # an earlier version did not name them
+        ({"complete": False}, {"losses": ["a"]}, 0, "everything was read"),
+        ({"losses": []}, {"complete": False}, 0, "everything was read"),
+    ],
+)
+def test_what_is_read_no_longer(
+    tmp_path: Path, before: dict[str, Any], after: dict[str, Any], code: int, said: str
+) -> None:
+    """The outcome of a comparison is about what was lost since: not what was lost before."""
+    files = (
+        report(tmp_path, name, facts=facts)
+        for name, facts in (("before", before), ("after", after))
+    )
+    outcome = compare_losses(*files)
+    assert outcome.code == code
+    assert outcome.reason.startswith(said)
 
 
 def test_a_sample_without_a_hit(tmp_path: Path) -> None:

@@ -20,7 +20,12 @@ from aiohttp import web
 from sitemapreader import Changes, FetchOptions, SitemapReaderError, walk
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.recipes import indexnow
-from sitemapreader.recipes.indexnow import IndexNowError, Submission, submit_changes
+from sitemapreader.recipes.indexnow import (
+    IndexNowError,
+    Outbox,
+    Submission,
+    submit_changes,
+)
 from tests.support.clock import DAY, SetClock
 from tests.support.commands import run, run_code, start
 from tests.support.grouping import grouped
@@ -555,3 +560,24 @@ async def test_a_refused_gone_url_is_sent_again(
         site.accepted.clear()
         await site.submit(db)
         assert site.accepted == [f"{site.base}/{name}" for name in sent]
+
+
+def test_urls_that_wait_are_kept_by_their_origin(tmp_path: Path) -> None:
+    """The last change of each counts, a line that was cut costs itself, and no file stays."""
+    outbox = Outbox(tmp_path / "site.db")
+    one, two = "https://one.example", "http://two.example:8080"
+    outbox.append(one, [("/a", "new"), ("/b", "new")])
+    assert outbox.list_origins() == [one]
+    (file,) = outbox.folder.iterdir()
+    file.write_bytes(file.read_bytes()[:-4])
+    outbox.append(one, [("/c", "gone"), ("/a", "changed")])
+    outbox.append(two, [("/d", "new")])
+    assert outbox.list_origins() == [two, one]
+    assert outbox.read(one) == {"/a": "changed", "/c": "gone"}
+    outbox.replace(one, {"/c": "gone"})
+    assert outbox.read(one) == {"/c": "gone"}
+    assert {path.suffix for path in outbox.folder.iterdir()} == {".jsonl"}
+    outbox.replace(one, {})
+    assert outbox.list_origins() == [two]
+    outbox.replace(two, {})
+    assert [*tmp_path.iterdir()] == []
