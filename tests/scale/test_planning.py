@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sitemapreader import SiteTask
-from sitemapreader.distributed.planning import begin_run, read_partition_hosts
-from sitemapreader.distributed.storage import OutputError, Storage
+from sitemapreader import FetchOptions, SiteTask
+from sitemapreader.distributed.options import ScaleOptions
+from sitemapreader.distributed.planning import (
+    begin_run,
+    count_partitions,
+    find_dropped_options,
+    read_partition_hosts,
+)
+from sitemapreader.distributed.storage import SUCCESS, OutputError, Storage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -132,3 +138,40 @@ def test_a_damaged_list_is_refused(tmp_path: Path, suffix: str, content: bytes) 
         assert not output.exists()
     path.write_bytes(content)
     assert begin_run(str(output), path).hosts == 1_000
+
+
+@pytest.mark.parametrize(
+    ("hosts", "partitions"),
+    [
+        (1, 1),
+        (127, 1),
+        (128, 2),
+        (191, 2),
+        (192, 4),
+        (1_023, 16),
+        (1_024, 16),
+        (32_000, 16),
+        (32_001, 32),
+        (64_001, 64),
+        (10**9, 65_536),
+    ],
+)
+def test_how_many_partitions_suit_a_list(hosts: int, partitions: int) -> None:
+    """Each has 64 hosts at least, up to 16 of them; then 2,000 at most."""
+    assert count_partitions(hosts) == partitions
+
+
+def test_options_that_only_the_run_before_had_are_told(tmp_path: Path) -> None:
+    """The first run has none before it; of the next, what is not given again is told."""
+    output, storage = str(tmp_path), Storage(str(tmp_path))
+    known = ScaleOptions(fetch=FetchOptions(user_agent="me/1", per_host=3))
+    first = begin_run(output, ["a.example"], known)
+    assert (first.number, first.previous) == (1, None)
+    assert (first.full, first.retry, first.only_failed) == (False, False, False)
+    assert find_dropped_options(output, first) == {}
+    storage.create(SUCCESS.format(run=first.folder), b"")
+    agent = FetchOptions(user_agent="me/2")
+    second = begin_run(output, None, ScaleOptions(fetch=agent))
+    assert (second.number, second.previous) == (2, first.folder)
+    assert find_dropped_options(output, second) == {"per_host": 3}
+    assert begin_run(output) == second
