@@ -298,20 +298,19 @@ async def answer_urls(
     max_visits: int = MAX_VISITS,
 ) -> Answers:
     """Explain several URLs as `why` does, whose arguments these are; `filters` by their names."""
-    walk_arguments: dict[str, Any] = {}
-    if limits is not None:
-        walk_arguments["limits"] = limits
-    if options is not None:
-        walk_arguments["options"] = options
+    walk_arguments: dict[str, Any] = {
+        "follow": follow,
+        "limits": limits,
+        "options": options,
+    }
     questions = [_Question(url, filters) for url in urls]
     reports: list[Report] = []
     async with AsyncExitStack() as stack:
         if fetcher is None:
             fetcher = HttpFetcher(options or FetchOptions(), limits=limits or Limits())
             await stack.enter_async_context(fetcher)
-            walk_arguments = {}
-        if follow is not None:
-            walk_arguments["follow"] = follow
+            # it has them
+            walk_arguments |= {"limits": None, "options": None}
         valid = [question for question in questions if question.is_valid]
         visited = valid[: max(0, max_visits)]
         visits = _Visits(fetcher, options or FetchOptions(), trusted=trusted)
@@ -387,6 +386,17 @@ class _Question:
     ) -> None:
         self.causes.append(Cause(code, message, **location))
 
+    def add_record(
+        self,
+        code: CauseCode,
+        message: str,
+        match: _Match,
+        url: str = "",
+    ) -> None:
+        """Add a cause that is seen in a record."""
+        sitemap = match.entry.sitemap
+        self.add(code, message, sitemap=sitemap, record=match.record, url=url)
+
     def explain(self) -> Explanation:
         if self._is_fine():
             message = "the page returns 200 and may be indexed"
@@ -436,11 +446,10 @@ class _Question:
             self._try_filters(listed)
         for match in same:
             if not listed:
-                self.add(
+                self.add_record(
                     CauseCode.FEED_ONLY,
                     f"only a feed lists it, and feeds are read with --feeds: {match.location}",
-                    sitemap=match.entry.sitemap,
-                    record=match.record,
+                    match,
                 )
         for match in others:
             self._add_spelling(match)
@@ -452,13 +461,7 @@ class _Question:
             loc = ""
         else:
             message += f", written {show_url(loc)}"
-        self.add(
-            CauseCode.LISTED,
-            message,
-            sitemap=match.entry.sitemap,
-            record=match.record,
-            url=loc,
-        )
+        self.add_record(CauseCode.LISTED, message, match, loc)
 
     def _add_spelling(self, match: _Match) -> None:
         loc = match.entry.loc
@@ -466,12 +469,11 @@ class _Question:
         # the target of a redirect, or a canonical URL, has a cause of its own
         if not difference:
             return
-        self.add(
+        self.add_record(
             CauseCode.OTHER_SPELLING,
             f"listed in another spelling ({difference}): {show_url(loc)} in {match.location}",
-            sitemap=match.entry.sitemap,
-            record=match.record,
-            url=loc,
+            match,
+            loc,
         )
 
     def add_alternate(self, match: _Match, language: str) -> None:
@@ -479,13 +481,12 @@ class _Question:
         if any(cause.code is CauseCode.ALTERNATE for cause in self.causes):
             return
         loc = match.entry.loc
-        self.add(
+        self.add_record(
             CauseCode.ALTERNATE,
             f"named as an alternate ({language or 'no language'}) of {show_url(loc)} in "
             f"{match.location}; a URL is listed by a record of its own",
-            sitemap=match.entry.sitemap,
-            record=match.record,
-            url=loc,
+            match,
+            loc,
         )
 
     def _compare_records(self, listed: list[_Match]) -> None:
@@ -493,12 +494,11 @@ class _Question:
         first = listed[0].entry
         for match in listed[1:]:
             if attrs.evolve(match.entry, sitemap=first.sitemap, loc=first.loc) != first:
-                self.add(
+                self.add_record(
                     CauseCode.LISTED_TWICE,
                     f"{len(listed)} records list it with different details, such as lastmod: "
                     f"{listed[0].location}; {match.location}",
-                    sitemap=match.entry.sitemap,
-                    record=match.record,
+                    match,
                 )
                 return
 

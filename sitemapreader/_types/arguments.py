@@ -15,6 +15,7 @@ from sitemapreader._types.options import (
     check_formats,
     check_function,
     one_of,
+    whole_number,
 )
 from sitemapreader._types.urls import HostScope, has_web_scheme
 
@@ -142,23 +143,6 @@ class Sample:
     seed: int = attrs.field(default=0, validator=attrs.validators.instance_of(int))
 
 
-def _check_gone(
-    _: object,
-    __: object,
-    value: Any,
-) -> None:
-    check_count("gone", value, 0)
-
-
-def _check_revisit(
-    _: object,
-    __: object,
-    value: Any,
-) -> None:
-    if value is not None:
-        check_count("revisit", value)
-
-
 @answer_fields("state=Changes(state, {}=...)")
 @attrs.frozen(eq=False)
 class Changes:
@@ -181,9 +165,9 @@ class Changes:
 
     state: str | Path | KnownState
     unlisted: bool = attrs.field(default=False, validator=check_flag, kw_only=True)
-    gone: int = attrs.field(default=0, validator=_check_gone, kw_only=True)
+    gone: int = attrs.field(default=0, validator=whole_number(0), kw_only=True)
     revisit: int | None = attrs.field(
-        default=None, validator=_check_revisit, kw_only=True
+        default=None, validator=whole_number(), kw_only=True
     )
 
 

@@ -146,13 +146,16 @@ def _tuple_of(
     return check
 
 
-def _max_urls(
-    _: object,
-    __: object,
-    value: Any,
-) -> None:
-    if value is not None:
-        check_count("max_urls", value)
+def whole_number(
+    least: int = 1,
+) -> Callable[[object, attrs.Attribute[Any], object], None]:
+    """Make an attrs validator for a whole number; `None` passes where it is the default."""
+
+    def check(_: object, field: attrs.Attribute[Any], value: object) -> None:
+        if value is not None or field.default is not None:
+            check_count(field.name, value, least)
+
+    return check
 
 
 def _max_time(
@@ -238,7 +241,7 @@ class Limits:
     feedparser_runs: int = _limit(20)
     """Broken feeds that one walk gives to feedparser, one at a time; none of 70 real feeds
     needed it."""
-    max_urls: int | None = attrs.field(default=None, validator=_max_urls)
+    max_urls: int | None = attrs.field(default=None, validator=whole_number())
     """Maximum of delivered URLs of a walk, or of each of many sites; `None` for all. With a state,
     the next walk begins where this one stopped."""
     max_time: timedelta | None = attrs.field(default=None, validator=_max_time)

@@ -287,7 +287,9 @@ class _AuditCommand:
                 **dict.fromkeys(self._find_page_files(result), result.write_pages),
             }
             written = [
-                self._write_file(path, write) for path, write in writers.items() if path
+                _write_file(path, write, self.console)
+                for path, write in writers.items()
+                if path
             ]
             if all(written):
                 return find_outcome(result.findings, result.facts, self._fail_on).code
@@ -357,17 +359,6 @@ class _AuditCommand:
             )
         return []
 
-    def _write_file(self, path: str, write: Callable[[str], object]) -> bool:
-        """Write a file; print a message and return False if that fails."""
-        try:
-            write(path)
-        except OSError as error:
-            self.console.print_error(
-                f"cannot write to {path}: {error.strerror or error}"
-            )
-            return False
-        return True
-
     def _count_page(self, _: PageVisit) -> None:
         self._summary.pages += 1
 
@@ -387,14 +378,14 @@ async def _copy_standard_input(folder: Path) -> Path:
     return path
 
 
-def _write_text(path: str, text: str) -> int:
-    """Write a text into a file, and return the exit code."""
+def _write_file(path: str, write: Callable[[str], object], console: Console) -> bool:
+    """Write a file; print a message and return False if that fails."""
     try:
-        write_file(path, text.encode("utf-8", "backslashreplace"))
+        write(path)
     except OSError as error:
-        Console().print_error(f"cannot write to {path}: {error.strerror or error}")
-        return NO_URL
-    return ALL_READ
+        console.print_error(f"cannot write to {path}: {error.strerror or error}")
+        return False
+    return True
 
 
 def run_compare(arguments: argparse.Namespace) -> int:
@@ -408,7 +399,9 @@ def run_compare(arguments: argparse.Namespace) -> int:
     except AuditInputError as error:
         raise UsageError(name_options(str(error))) from None
     if path != STANDARD_OUTPUT:
-        code = _write_text(path, text)
+        data = text.encode("utf-8", "backslashreplace")
+        is_written = _write_file(path, partial(write_file, data=data), Console())
+        code = ALL_READ if is_written else NO_URL
     elif arguments.output or _list_default_outputs(arguments):
         code = print_text(text)
     else:
