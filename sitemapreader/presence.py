@@ -24,7 +24,7 @@ from sitemapreader._event_loop import without_await
 from sitemapreader._types.arguments import Follow, Search
 from sitemapreader._types.counts import count_units
 from sitemapreader._types.instead import answer_keywords
-from sitemapreader._types.issues import Issue, IssueCode, excerpt, show_url
+from sitemapreader._types.issues import Issue, IssueCode, excerpt, list_errors, show_url
 from sitemapreader._types.models import Format, UrlEntry, Via
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._types.outcomes import (
@@ -880,11 +880,13 @@ class _Search:
             )
         elif read and not is_unread and not question.matches and not question.issues:
             total = sum(self._records.values())
-            question.add(
-                CauseCode.IN_NO_SITEMAP,
+            message = (
                 f"none of {count_units(total, 'records')} in {count_units(read, 'sitemaps')} "
-                "lists it",
+                "lists it"
             )
+            if lost := sum(map(_count_unreadable, documents)):
+                message += f"; {count_units(lost, 'records')} more could not be read"
+            question.add(CauseCode.IN_NO_SITEMAP, message)
         if host_of(question.url) != host_of(self.site):
             question.add(
                 CauseCode.OTHER_SITE, f"its host differs from {show_url(self.site)}"
@@ -953,6 +955,13 @@ def _is_empty(document: Document) -> bool:
     is_read = document.status is Status.COMPLETE and document.role is Role.SITEMAP
     is_filled = document.listed > 0 or document.children > 0
     return is_read and not document.is_guess and not is_filled
+
+
+def _count_unreadable(document: Document) -> int:
+    """Return how many records of a sitemap were dropped that may have had any URL."""
+    counts = document.counts
+    errors = sum(counts[code] for code in list_errors(counts))
+    return min(document.dropped, errors)
 
 
 def _lists_sitemaps(document: Document) -> bool:

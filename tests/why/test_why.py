@@ -720,3 +720,18 @@ async def test_what_a_redirect_leads_to_is_not_the_page() -> None:
         (explanation,) = await why(f"{site.base}/moved")
     cause = causes_of(explanation)[CauseCode.STATUS]
     assert cause.message == "the page to which it redirects returns 404"
+
+
+async def test_records_that_could_not_be_read_are_counted() -> None:
+    """A URL that no readable record has may be in one that was dropped."""
+    home = "https://example.org/"
+    broken = f"<url><loc>{home}page<br/>Notice</loc></url>"
+    pages = {
+        f"{home}robots.txt": f"Sitemap: {home}all".encode(),
+        f"{home}all": urlset(f"{home}a", f"{home}b", broken, "<url/>"),
+    }
+    (explanation,) = await why(f"{home}page", fetcher=MemoryFetcher(pages))
+    cause = causes_of(explanation)[CauseCode.IN_NO_SITEMAP]
+    assert cause.message == (
+        "none of 2 records in 1 sitemap lists it; 1 record more could not be read"
+    )
