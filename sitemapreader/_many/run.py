@@ -78,6 +78,10 @@ _MIN_BUFFERED_EVENTS = 256
 _KEEPALIVE_SECONDS = 1.0
 """Time that an idle connection is kept, because 150 sites a second would leave 2,000 connections
 open for the usual 15 seconds."""
+_QUEUE_PER_WORKER = 6
+"""Sitemaps of a site that wait for each of its workers before another one is started, while other
+sites are walked as well. Another connection costs as much as some requests, and most sites have
+fewer sitemaps."""
 _MAX_SEEN = 10_000_000
 """Names of sites that are remembered, in up to 90 MB; above it, a site may be read again."""
 
@@ -432,7 +436,10 @@ class SiteRun(TaskStream[SiteBatch]):
     ) -> None:
         """Walk over a site, and note the fault that ended the walk."""
         limits = self._limits.for_site(is_local=task.is_local)
-        config = task.make_walk_config(self._config, due, limits)
+        queue_per_worker = 0
+        if len(self.running) > 1:
+            queue_per_worker = _QUEUE_PER_WORKER
+        config = task.make_walk_config(self._config, due, limits, queue_per_worker)
         site_walk.walk = Walk(config, self._make_channel(site_walk.name))
         try:
             await self._pass_on(site_walk, site_walk.walk)

@@ -126,6 +126,7 @@ class CheckedTask(SiteTask):
         config: WalkConfig,
         due: frozenset[str] | None,
         limits: Limits,
+        queue_per_worker: int = 0,
     ) -> WalkConfig:
         """Return the arguments of a run for one of its sites; `due` has the URLs to request."""
         site = None if self.kind == "sitemap" else self.url
@@ -135,6 +136,7 @@ class CheckedTask(SiteTask):
             "search": attrs.evolve(config.search, site=site, is_page=is_page),
             "fetcher": self.fetcher or config.fetcher,
             "limits": limits,
+            "queue_per_worker": queue_per_worker,
         }
         if site is None:
             arguments["sitemaps"] = (self.url,)

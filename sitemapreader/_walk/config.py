@@ -137,6 +137,8 @@ class WalkConfig:
     trusted: bool = attrs.field(default=True, validator=check_flag)
     gate: Gate | None = None
     """Gate of the caller; its reasons are in `outcomes.EXPECTED_SKIPS`, or count as a loss."""
+    queue_per_worker: int = 0
+    """Number of sitemaps that wait for each worker before another one is started."""
     reads: bool = True
     """True if sitemaps are read, and not only found."""
     base_url: str | None = None

@@ -72,6 +72,10 @@ class SitemapQueue:
             number += len(sitemaps)
         return number
 
+    def count_waiting(self) -> int:
+        """Return how many wait for their turn; the ones of paused hosts do not count."""
+        return len(self._waiting)
+
     def has_room(self, capacity: int) -> bool:
         """Return whether fewer than `capacity` wait for their turn."""
         return len(self._waiting) < capacity

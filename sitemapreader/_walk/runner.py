@@ -1,7 +1,8 @@
 """Run a walk: workers take sitemaps from the frontier while discovery adds to it.
 
 A worker is started for each sitemap that is added, as far as `concurrency` allows, and ends when
-none waits: most sites have few.
+none waits: most sites have few. With `queue_per_worker` it is started only if more wait than the
+others will soon have read.
 """
 
 from __future__ import annotations
@@ -134,7 +135,9 @@ class WalkRunner:
     # -- the workers
 
     def _start_worker(self) -> None:
-        if self._idle_workers:
+        busy_workers = self.context.options.concurrency - self._idle_workers
+        least = busy_workers * self._config.queue_per_worker
+        if self._idle_workers and self.frontier.queue.count_waiting() >= least:
             self._idle_workers -= 1
             self._tasks.create_task(contain(self._work))
 

@@ -175,6 +175,52 @@ async def test_sites_of_one_domain_wait_for_each_other() -> None:
     assert most == 1
 
 
+@pytest.mark.parametrize(
+    ("children", "has_neighbour", "is_alone"),
+    [(5, True, True), (5, False, False), (40, True, False)],
+)
+async def test_small_sites_beside_others_are_read_one_document_at_a_time(
+    children: int, has_neighbour: bool, is_alone: bool
+) -> None:
+    """A further connection pays only for many documents, or if nothing else is read."""
+    base = "https://watched.example"
+    maps = [f"{base}/{number}.xml" for number in range(children)]
+    web: Pages = {
+        f"{base}/robots.txt": f"Sitemap: {base}/index.xml".encode(),
+        f"{base}/index.xml": index(*maps),
+        **{url: urlset(f"{url}/page") for url in maps},
+    }
+    under_way: Counter[bool] = Counter()
+    counts: list[int] = []
+
+    class Watched(MemoryFetcher):
+        @asynccontextmanager
+        async def open(self, url: str, **_: object) -> AsyncIterator[Any]:
+            is_watched = url.startswith(base)
+            if not is_watched:
+                await is_over.wait()
+            under_way.update([is_watched])
+            counts.append(under_way[True])
+            await asyncio.sleep(0)
+            async with super().open(url) as response:
+                yield response
+            under_way.subtract([is_watched])
+
+    is_over = asyncio.Event()
+    sites = ["watched.example"]
+    if has_neighbour:
+        sites.insert(0, "slow.example")
+        web |= make_site("slow.example")
+    found: Counter[str] = Counter()
+    async with walk_many(sites, fetcher=Watched(web)) as run:
+        async for site, entries in run.batches():
+            found[site] += len(entries)
+            if found["watched.example"] == children:
+                is_over.set()
+    assert found["watched.example"] == children
+    assert (max(counts) == 1) is is_alone
+
+
 async def test_a_bug_at_one_site_is_an_outcome(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
