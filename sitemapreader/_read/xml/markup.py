@@ -38,7 +38,8 @@ _CONTENT = r"[^\]]*+(?>(?=\]\]>)|(?:\](?!\]>)[^\]]*+)*)"  # a set would take thr
 SECTION = rf"<!\[CDATA\[{_CONTENT}\]\]>"
 COMMENT = "<!--[^-]*+(?>(?:-(?!-)[^-]*+)*)-->"
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-BLANKS = re.compile(r"[ \t\r\n]*+")
+# Spaces apart, because one character is found three times as fast as a set
+BLANKS = re.compile(r" *+[ \t\r\n]*+")
 _SECTION = re.compile(rf"<!\[CDATA\[({_CONTENT})(?:\]\]>|\Z)")
 _SECTION_OR_COMMENT = re.compile(
     rf"<!(?:\[CDATA\[({_CONTENT})(?:\]\]>|\Z)|{COMMENT.removeprefix('<!')})"
