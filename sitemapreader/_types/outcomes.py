@@ -230,8 +230,10 @@ class Document:
     @property
     def counts(self) -> Counter[IssueCode]:
         """The number of Issues of each code."""
-        counts = self._counts or {}
-        return Counter({_CODES_BY_VALUE[code]: counts[code] for code in counts})
+        counts: Counter[IssueCode] = Counter()
+        for code, number in (self._counts or {}).items():
+            counts[_CODES_BY_VALUE[code]] = number
+        return counts
 
     def count_issues(self, code: IssueCode, number: int = 1) -> int:
         """Count Issues; return how many of the code there are now."""

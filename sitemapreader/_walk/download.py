@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import (
         AsyncGenerator,
         AsyncIterator,
+        Awaitable,
         Callable,
         Iterator,
         Mapping,
@@ -265,8 +266,12 @@ async def read_events(
     chunks: AsyncGenerator[bytes, None],
     reader: SitemapReader,
     loop_share: LoopShare,
-) -> AsyncGenerator[Events, None]:
-    """Feed a body to a reader, and yield its events in batches, by columns if it can."""
+    handle: Callable[[Events], Awaitable[bool]],
+) -> None:
+    """Feed a body to a reader, and hand over its events in batches, by columns if it can.
+
+    `handle` returns whether more are wanted.
+    """
     enough = 1  # the first event is yielded at once; the batches grow from there
     async for chunk in chunks:
         async with loop_share.reader_lock:
@@ -279,15 +284,15 @@ async def read_events(
                     size += len(events)
                 # A chunk of 64 KiB may inflate to 64 MiB that hold few records.
                 if size >= enough or reader.stats.inflated_bytes - begin > _BATCH_BYTES:
-                    if parts:
-                        yield join_rows(parts)
+                    if parts and not await handle(join_rows(parts)):
+                        return
                     parts = []
                     begin = reader.stats.inflated_bytes
                     size = 0
                     enough = min(8 * enough, _BATCH_EVENTS)
                 await loop_share.yield_if_due()
-            if parts:
-                yield join_rows(parts)
+            if parts and not await handle(join_rows(parts)):
+                return
         if reader.finished:
             return
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 import attrs
@@ -62,12 +61,12 @@ class BodyReading:
         reader = self.reader
         reader.on_block = self.hasher.add
         self.sitemap.process(SitemapTransition.DETECT)
-        stream = read_events(chunks, reader, self.walk.context.loop_share)
-        async with aclosing(stream):
-            async for events in stream:
-                self.verdict.document.bytes_inflated = reader.stats.inflated_bytes
-                if not await self._handle(events):
-                    return
+        await read_events(chunks, reader, self.walk.context.loop_share, self._receive)
+
+    async def _receive(self, events: Events) -> bool:
+        """Hand over events of a body that arrives; return whether more are wanted."""
+        self.verdict.document.bytes_inflated = self.reader.stats.inflated_bytes
+        return await self._handle(events)
 
     async def finish(self) -> None:
         """Deliver the entries that the reader still holds, and the children."""

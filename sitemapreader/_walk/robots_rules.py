@@ -56,13 +56,13 @@ class RobotsRules:
     def _is_out_of_reach(self, url: str, referrers: Sequence[str]) -> bool:
         """Return whether a sitemap of a public site is on a host that nobody can reach."""
         host = host_of(url)
-        hosts = [*map(host_of, referrers)]
+        hosts = map(host_of, reversed(referrers))
+        if not (host and referrers) or host in hosts:  # nearly always
+            return False
         return (
-            bool(host and hosts)
-            and host not in hosts  # nearly always it is
-            and self._hosts != "any"
+            self._hosts != "any"
             and not is_public_host(host)
-            and all(map(is_public_host, hosts))
+            and all(is_public_host(host_of(each)) for each in referrers)
             and not self._client.is_allowed(url)
         )
 
