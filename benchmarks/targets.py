@@ -116,7 +116,7 @@ TARGETS = (
     Target("memory", "walk x100", "walk x10", most=1.05),
     Target("memory", "bytes a kept entry", most=320),
     # CPU of a site of five documents, one of a hundred poison: `many.py --sites 400 --rounds 5`
-    Target("many", "cpu/walk_many", "cpu/bare aiohttp", most=8),
+    Target("many", "cpu/walk_many", "cpu/bare aiohttp", most=4.5),
     Target("many", "cpu/walk_many", "cpu/a loop over walk", most=1.1),
     # CPU of a walk with `changes` over documents of 10,000 URLs that have one more each
     Target("state", "one URL more each", "the same, no state", most=2.5),
