@@ -15,6 +15,8 @@ from sitemapreader._types.models import DateSource, Event, UrlEntry
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from sitemapreader._types.models import Change
+
 _Item = TypeVar("_Item", bound=Event)
 _EMPTY_VALUES: dict[str, Any] = {
     field.name: field.default for field in attrs.fields(UrlEntry)
@@ -36,6 +38,7 @@ class EntryColumns:
     priority: Sequence[float | None] | None = None
     lastmod_text: Sequence[str | None] | None = None
     title: Sequence[str | None] | None = None
+    change: Sequence[Change | None] | None = None
     changefreq_text: Sequence[str | None] | None = None
     priority_text: Sequence[str | None] | None = None
 
@@ -55,7 +58,7 @@ class EntryColumns:
             self.sitemap,
             self.lastmod_text or none,
             self.title or none,
-            none,
+            self.change or none,
             self.changefreq_text or none,
             self.priority_text or none,
         )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader._types.models import Change, UrlEntry
-from sitemapreader._types.rows import get_column, select_rows
+from sitemapreader._types.models import Change
+from sitemapreader._types.rows import EntryColumns, get_column, select_rows
 from sitemapreader.changes.rows import (
     as_moment,
     find_own_records,
@@ -23,7 +23,11 @@ from sitemapreader.changes.rows import (
     pack,
     save_batch,
 )
-from sitemapreader.changes.stretches import DocumentStretches, save_seen
+from sitemapreader.changes.stretches import (
+    DocumentStretches,
+    ListedEntries,
+    save_seen,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,8 +101,7 @@ class _Compared:
     """Entries of a document that were compared with the state.
 
     Attributes:
-        locs: their URLs.
-        keys: the keys of their URLs.
+        entries: all of them.
         changes: the change of each; `None` for one that is known.
         deleted: the places of those whose record says that their URL was deleted.
         places: the indexes of the entries to deliver, if they pass the filters.
@@ -106,33 +109,33 @@ class _Compared:
         parts: all of them, by stretches.
     """
 
-    locs: Sequence[str] = ()
-    keys: Sequence[bytes] = ()
+    entries: ListedEntries
     changes: Sequence[Change | None] = ()
     deleted: Sequence[int] = ()
     places: Sequence[int] = ()
-    offered: Sequence[UrlEntry] = ()
+    offered: Rows = attrs.Factory(list)
     parts: Sequence[StretchPart] = ()
 
-    def find_place(self, entry: UrlEntry) -> int:
-        """Return the place of an entry that is offered."""
-        numbers = [*map(id, self.offered)]
-        return self.places[numbers.index(id(entry))]
+    def find_place(self, loc: str) -> int:
+        """Return the place of an offered entry by its URL, which is the same object."""
+        numbers = [*map(id, get_column(self.offered, "loc"))]
+        return self.places[numbers.index(id(loc))]
 
     def mark(self, passed: Rows, unique: Rows) -> str:
         """Return the marks of the entries: see the table `log`."""
-        marks = ["s"] * len(self.keys)
+        marks = ["s"] * len(self.entries.keys)
         for place in self.deleted:
             marks[place] = "n" if self.changes[place] is Change.NEW else "d"
         if len(unique) == len(self.offered):  # most often
             return "".join(marks)
         # What `unique` drops was handed over by another document: it counts as sent.
-        are_passed = {*map(id, passed)}
-        are_unique = {*map(id, unique)}
-        for place, entry in zip(self.places, self.offered, strict=True):
-            if id(entry) not in are_passed:
+        are_passed = {*map(id, get_column(passed, "loc"))}
+        are_unique = {*map(id, get_column(unique, "loc"))}
+        for place in self.places:
+            number = id(self.entries.locs[place])
+            if number not in are_passed:
                 marks[place] = "u" if self.changes[place] is Change.NEW else "o"
-            elif id(entry) not in are_unique:
+            elif number not in are_unique:
                 marks[place] = "w"
         return "".join(marks)
 
@@ -161,7 +164,7 @@ class ChangedEntries:
         self._row = row
         self._writer = writer
         self._reading = reading
-        self._compared = _Compared()
+        self._compared = _Compared(ListedEntries())
         self._offered: set[bytes] = set()
         self._stretches = DocumentStretches(row)
 
@@ -180,38 +183,41 @@ class ChangedEntries:
             is_there = [key not in removed for key in keys]
             rows = select_rows(rows, is_there)
             keys = list(compress(keys, is_there))
-        records = hash_records(rows)
+        entries = ListedEntries(get_column(rows, "loc"), keys, hash_records(rows))
         # What a record says of itself happened since some day; this, since the last walk. What it
         # says was deleted is delivered at the end of the walk.
         said = get_column(rows, "change")
         deleted = [n for n, change in enumerate(said) if change is Change.UNLISTED]
-        if deleted or self._writer.run.is_new:  # no stretch has them
-            parts = self._stretches.split(None, keys, records)
+        if deleted or self._writer.run.is_new:
+            parts = self._stretches.leave(entries)
         else:
-            split = partial(self._stretches.split, keys=keys, records=records)
+            split = partial(self._stretches.split, entries=entries)
             parts = await self._writer.file.query(split)
-        changes = await self._compare(keys, records, parts)
+        changes = await self._compare(entries, parts)
         marks = [change is not None for change in changes]
         for place in deleted:
             marks[place] = False
         places = [*compress(range(len(marks)), marks)]
-        offered = list(select_rows(rows, marks))
-        for place, entry in zip(places, offered, strict=True):
-            entry.change = changes[place]
-        locs = get_column(rows, "loc")
-        self._compared = _Compared(locs, keys, changes, deleted, places, offered, parts)
+        offered = select_rows(rows, marks)
+        found = [changes[place] for place in places]
+        if isinstance(offered, EntryColumns):
+            offered.change = found
+        else:
+            for entry, change in zip(offered, found, strict=True):
+                entry.change = change
+        self._compared = _Compared(entries, changes, deleted, places, offered, parts)
         return offered
 
     async def _compare(
         self,
-        keys: Sequence[bytes],
-        records: Sequence[bytes],
+        entries: ListedEntries,
         parts: Sequence[StretchPart],
     ) -> list[Change | None]:
         """Return the change of each record; several records of a URL are one."""
+        keys = entries.keys
         changes: list[Change | None] = [Change.NEW] * len(keys)
         if not self._writer.run.is_new:
-            find = partial(self._find_changes, keys=keys, records=records, parts=parts)
+            find = partial(self._find_changes, entries=entries, parts=parts)
             changes = await self._writer.file.query(find)
         if len(self._offered) >= _COMPARED_URLS:
             return changes
@@ -225,12 +231,13 @@ class ChangedEntries:
     def _find_changes(
         self,
         db: Connection,
-        keys: Sequence[bytes],
-        records: Sequence[bytes],
+        entries: ListedEntries,
         parts: Sequence[StretchPart],
     ) -> list[Change | None]:
         """Return the change of each record since the earlier readings of all documents."""
         row = self._row
+        keys = entries.keys
+        records = entries.records
         changes: list[Change | None] = [None] * len(keys)
         unknown = [
             place
@@ -264,15 +271,13 @@ class ChangedEntries:
         if self._writer.settings.selection.unique:
             await _save_sent(self._writer, self._row, unique[:sent])
         self.news += get_column(unique[:sent], "change").count(Change.NEW)
-        number = len(compared.keys)
+        number = len(compared.entries.keys)
         if sent < len(unique):  # the next walk begins with this one
-            (first,) = unique[sent : sent + 1]
-            number = compared.find_place(first)
+            number = compared.find_place(get_column(unique, "loc")[sent])
         marks = compared.mark(passed, unique)
         for part in compared.parts:
             if part.start < number:
-                here = slice(part.start, min(part.stop, number))
-                self._stretches.add(part.cut(number), compared.locs[here], marks[here])
+                self._stretches.add(part, compared.entries, marks, number)
         await self._save()
 
     async def end(self) -> None:

@@ -9,11 +9,22 @@ WHERE site = :site AND lost_stamp IS NULL AND (key, document) IN
 UPDATE stretch SET is_known = 0
 WHERE is_known AND document IN (SELECT id FROM document WHERE site = :site AND is_window);
 
+-- Entries that were logged together are stretches: each begins with the first, or with a key that
+-- `begins_stretch`.
 INSERT INTO stretch
-SELECT log.id, document, stamp,
-    NOT document.is_window AND replace(CAST(marks AS TEXT), 's', '') = '', keys, records
-FROM log JOIN document ON document.id = log.document
-WHERE log.site = :site;
+SELECT 1000 * log.id + part.start, log.document, log.stamp,
+    NOT document.is_window
+        AND replace(CAST(substr(marks, part.start + 1, part.size) AS TEXT), 's', '') = '',
+    substr(keys, 10 * part.start + 1, 10 * part.size),
+    substr(records, 6 * part.start + 1, 6 * part.size)
+FROM (SELECT log.id AS row, place.number AS start,
+        lead(place.number, 1, length(marks)) OVER (PARTITION BY log.id ORDER BY place.number)
+            - place.number AS size
+    FROM log CROSS JOIN place ON place.number < length(marks)
+    WHERE log.site = :site
+        AND (place.number = 0 OR substr(keys, 10 * place.number + 1, 1) < x'08')) AS part
+CROSS JOIN log ON log.id = part.row
+CROSS JOIN document ON document.id = log.document;
 
 -- What documents listed, from `log` into `url`: sorted, because the rows lie in the order of their
 -- keys, and because the last record of a URL counts; of one reading, all of its records.
@@ -27,7 +38,7 @@ SELECT log.site, substr(keys, 10 * each.key + 1, 10) AS hash, document,
     each.value, stamp,
     iif(substr(marks, each.key + 1, 1) IN (x'64', x'6e'), 2, document.is_window),  -- d or n
     iif(substr(marks, each.key + 1, 1) IN (x'64', x'6e'), stamp, NULL),
-    log.id
+    (SELECT max(id) FROM stretch WHERE id BETWEEN 1000 * log.id AND 1000 * log.id + each.key)
 FROM log CROSS JOIN document ON document.id = log.document
 CROSS JOIN json_each(inflate(locs)) AS each
 WHERE log.site = :site
@@ -50,11 +61,12 @@ ON CONFLICT DO UPDATE SET stretch = excluded.stretch,
         WHEN instr(url.record, excluded.record) OR length(url.record) >= 384 THEN url.record
         ELSE CAST(url.record || excluded.record AS BLOB) END;
 
--- The first condition saves the look at all keys where nothing was missing.
+-- Where nothing was missing, no key is looked at.
 UPDATE page SET is_listed = 1
-WHERE site = (SELECT site FROM page WHERE site = :site) AND key IN
+WHERE site = :site AND key IN
     (SELECT substr(keys, 10 * place.number + 1, 10)
-    FROM log CROSS JOIN place ON place.number < length(keys) / 10 WHERE log.site = :site);
+    FROM log CROSS JOIN place ON place.number < length(keys) / 10
+    WHERE log.site = (SELECT site FROM page WHERE site = :site));
 
 DELETE FROM log WHERE site = :site;
 

@@ -445,6 +445,9 @@ def pack(locs: Iterable[str]) -> bytes:
     return zlib.compress(json.dumps([*locs]).encode("ascii"), 1)
 
 
+_BEGIN = 8
+"""A key whose first byte is below this begins a stretch: one of 32, wherever it stands, so that a
+URL more or less in a document shifts no other stretch."""
 URL_HASH_BYTES = 10
 RECORD_HASH_BYTES = 6
 _URL_HASH = blake2b(digest_size=URL_HASH_BYTES)
@@ -455,6 +458,11 @@ def split_keys(keys: bytes) -> Iterator[bytes]:
     """Yield the keys of URLs, which follow one another."""
     size = URL_HASH_BYTES
     return (keys[start : start + size] for start in range(0, len(keys), size))
+
+
+def begins_stretch(key: bytes) -> bool:
+    """Return whether the entry of a URL begins a stretch."""
+    return key[0] < _BEGIN
 
 
 def hash_url(loc: str) -> bytes:
@@ -479,15 +487,15 @@ def hash_records(rows: Rows) -> list[bytes]:
     """Return a hash of each record, of all but the URL: a new headline is a change."""
     if isinstance(rows, EntryColumns) and rows.title is None:
         texts = rows.get("lastmod_text")
-        if all(map(_is_short, texts)):
+        if _are_short(texts):
             columns = rows.get("changefreq"), rows.get("priority")
             return [*map(_hash_plain, texts, *columns)]
     return [*map(hash_record, rows)]
 
 
-def _is_short(written: str | None) -> bool:
+def _are_short(written: Iterable[str | None]) -> bool:
     # SECURITY: the cache outlives the walk, and a date may be written in 64 KiB
-    return written is None or len(written) <= 64
+    return max(map(len, filter(None, written)), default=0) <= 64
 
 
 def hash_record(entry: UrlEntry) -> bytes:
@@ -496,7 +504,7 @@ def hash_record(entry: UrlEntry) -> bytes:
     extensions = _read_extensions(entry)
     if any(extensions):
         extensions = tuple(map(_write_unordered, extensions))
-    if not any(extensions) and _is_short(written):
+    if not any(extensions) and _are_short([written]):
         return _hash_plain(written, entry.changefreq, entry.priority)
     return _hash((_read_moment(written), entry.changefreq, entry.priority, *extensions))
 

@@ -92,7 +92,7 @@ CREATE INDEX url_unsent ON url (site) WHERE lost_stamp IS NOT NULL AND record IS
 -- entries of a document that follow one another. Where a reading has them again, one by one, each is
 -- as `url` has it, and no row of that is read or written
 CREATE TABLE stretch (
-    id INTEGER PRIMARY KEY,     -- of the row of `log` that it was
+    id INTEGER PRIMARY KEY,     -- 1000 times that of its row of `log`, plus its place there
     document INTEGER NOT NULL,
     seen_stamp INTEGER NOT NULL,  -- the last reading that had it
     is_known INTEGER NOT NULL,  -- whether all its entries are listed so by `url`, of a list, and sent
@@ -124,7 +124,8 @@ BEGIN
 END;
 
 -- what documents listed, in the order in which it was acknowledged, until `url` has it: each row has
--- up to 500 records, because a row and an index entry for each would be the most of the cost
+-- up to 500 records that follow one another, because a row for each, or for each stretch, and its
+-- compression would be the most of the cost
 CREATE TABLE log (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     site INTEGER NOT NULL,

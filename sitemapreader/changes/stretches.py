@@ -9,6 +9,7 @@ import attrs
 from sitemapreader.changes.rows import (
     RECORD_HASH_BYTES,
     URL_HASH_BYTES,
+    begins_stretch,
     find_stretch,
     log_entries,
     mark_seen,
@@ -21,9 +22,20 @@ if TYPE_CHECKING:
     from sitemapreader.changes.database import Connection
     from sitemapreader.changes.rows import DocumentRow, LogColumns
 
-_BEGIN = 8
-"""A key whose first byte is below this begins a stretch: one of 32, wherever it stands, so that a
-URL more or less in a document shifts no other stretch."""
+
+@attrs.frozen
+class ListedEntries:
+    """Entries of a batch.
+
+    Attributes:
+        locs: their URLs.
+        keys: the keys of their URLs.
+        records: the hashes of their records.
+    """
+
+    locs: Sequence[str] = ()
+    keys: Sequence[bytes] = ()
+    records: Sequence[bytes] = ()
 
 
 @attrs.frozen
@@ -33,27 +45,14 @@ class StretchPart:
     Attributes:
         start: the index of the first one.
         stop: the index behind the last one.
-        keys: the keys of their URLs.
-        records: the hashes of their records.
         stretch: number of the stretch that has them; 0 for none.
         is_end: True if that ends with them, so that a reading has all of it.
     """
 
     start: int
     stop: int
-    keys: bytes
-    records: bytes
     stretch: int = 0
     is_end: bool = False
-
-    def cut(self, stop: int) -> StretchPart:
-        """Return the entries before an index."""
-        if stop >= self.stop:
-            return self
-        size = stop - self.start
-        keys = self.keys[: size * URL_HASH_BYTES]
-        records = self.records[: size * RECORD_HASH_BYTES]
-        return StretchPart(self.start, stop, keys, records, self.stretch)
 
 
 class DocumentStretches:
@@ -73,70 +72,88 @@ class DocumentStretches:
 
     # -- the entries of a batch, before they are delivered
 
-    def split(
-        self,
-        db: Connection | None,
-        keys: Sequence[bytes],
-        records: Sequence[bytes],
-    ) -> list[StretchPart]:
-        """Split the next entries by stretches; without `db`, no stretch has them."""
-        if db is None:
-            self._stretch = 0
+    def split(self, db: Connection, entries: ListedEntries) -> list[StretchPart]:
+        """Split the next entries into those of each stretch, and the others between."""
         parts: list[StretchPart] = []
+        number = len(entries.keys)
         start = 0
-        while start < len(keys):
-            part = self._find_part(db, keys, records, start)
-            parts.append(part)
+        while start < number:
+            part = self._find_part(db, entries, start)
             start = part.stop
+            if parts and not parts[-1].stretch and not part.stretch:
+                part = attrs.evolve(part, start=parts.pop().start)
+            parts.append(part)
         return parts
+
+    def leave(self, entries: ListedEntries) -> list[StretchPart]:
+        """Return the next entries as a part that is in no stretch."""
+        self._stretch = 0
+        return [StretchPart(0, len(entries.keys))]
 
     def _find_part(
         self,
-        db: Connection | None,
-        keys: Sequence[bytes],
-        records: Sequence[bytes],
+        db: Connection,
+        entries: ListedEntries,
         start: int,
     ) -> StretchPart:
         """Return the part that begins with an entry."""
-        may_begin = self._may_begin or keys[start][0] < _BEGIN
+        keys = entries.keys
+        may_begin = self._may_begin or begins_stretch(keys[start])
         self._may_begin = False
-        if db is not None and may_begin and not self._stretch:
+        if may_begin and not self._stretch:
             found = find_stretch(db, self._row, keys[start])
             self._stretch, self._keys, self._records = found or (0, b"", b"")
         if self._stretch:
-            stop = start + len(self._keys) // URL_HASH_BYTES
-            part = _make_part(keys, records, start, min(stop, len(keys)))
-            if self._has(part):
-                return self._follow(part)
+            size = len(self._keys) // URL_HASH_BYTES
+            stop = min(start + size, len(keys))
+            if self._has(entries, start, stop):
+                return self._follow(start, stop)
             self._stretch = 0
-        begins = (n for n in range(start + 1, len(keys)) if keys[n][0] < _BEGIN)
-        return _make_part(keys, records, start, next(begins, len(keys)))
+        begins = (n for n in range(start + 1, len(keys)) if begins_stretch(keys[n]))
+        return StretchPart(start, next(begins, len(keys)))
 
-    def _has(self, part: StretchPart) -> bool:
+    def _has(self, entries: ListedEntries, start: int, stop: int) -> bool:
         """Return whether the rest of the stretch begins with these entries."""
-        has_keys = self._keys.startswith(part.keys)
-        return has_keys and self._records.startswith(part.records)
+        keys = b"".join(entries.keys[start:stop])
+        records = b"".join(entries.records[start:stop])
+        return self._keys.startswith(keys) and self._records.startswith(records)
 
-    def _follow(self, part: StretchPart) -> StretchPart:
+    def _follow(self, start: int, stop: int) -> StretchPart:
         """Leave entries of the stretch behind; return them with its number."""
         number = self._stretch
-        self._keys = self._keys[len(part.keys) :]
-        self._records = self._records[len(part.records) :]
+        size = stop - start
+        self._keys = self._keys[size * URL_HASH_BYTES :]
+        self._records = self._records[size * RECORD_HASH_BYTES :]
         is_end = not self._keys
         if is_end:
             self._stretch = 0
             self._may_begin = True
-        return attrs.evolve(part, stretch=number, is_end=is_end)
+        return StretchPart(start, stop, number, is_end)
 
     # -- the same, when they are delivered
 
-    def add(self, part: StretchPart, locs: Sequence[str], marks: str) -> None:
-        """Add entries that the reading has, with their URLs and marks: see the table `log`."""
-        if part.is_end:
+    def add(
+        self,
+        part: StretchPart,
+        entries: ListedEntries,
+        marks: str,
+        number: int,
+    ) -> None:
+        """Add a part, as far as the first `number` entries of its batch were delivered.
+
+        `marks` are those of all entries: see the table `log`.
+        """
+        if part.is_end and part.stop <= number:
             self._seen.append(part.stretch)
             self._held = []
             return
-        columns = part.keys, part.records, pack(locs), marks
+        here = slice(part.start, min(part.stop, number))
+        columns = (
+            b"".join(entries.keys[here]),
+            b"".join(entries.records[here]),
+            pack(entries.locs[here]),
+            marks[here],
+        )
         if part.stretch:
             self._held.append(columns)
         else:
@@ -155,18 +172,6 @@ class DocumentStretches:
         self._seen = []
         self._logged = []
         return seen, logged
-
-
-def _make_part(
-    keys: Sequence[bytes],
-    records: Sequence[bytes],
-    start: int,
-    stop: int,
-) -> StretchPart:
-    """Return the entries from one index to another."""
-    return StretchPart(
-        start, stop, b"".join(keys[start:stop]), b"".join(records[start:stop])
-    )
 
 
 def save_seen(

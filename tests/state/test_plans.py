@@ -21,7 +21,8 @@ SCRIPTS = (
     *("forget.sql", "recall.sql"),
 )
 FEW_ROWS = re.compile(
-    r"\b(key|url|rowid|loc)=\?|FOR IN-OPERATOR|CONSTANT ROW|VIRTUAL TABLE|\(subquery"
+    r"\b(key|url|rowid|loc)=\?|rowid>\? AND rowid<\?|FOR IN-OPERATOR|CONSTANT ROW|VIRTUAL TABLE"
+    r"|\(subquery"
 )
 
 
