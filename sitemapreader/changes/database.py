@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Connection: TypeAlias = sqlite3.Connection
 
-VERSION = 16
+VERSION = 17
 """Version of a state's tables. Files of earlier versions are replaced, of later ones refused."""
 _APPLICATION_ID = 0x534D5244
 """In the header of our files: https://www.sqlite.org/fileformat.html, 1.3.12."""

@@ -415,7 +415,11 @@ def find_neighbors(
     sizes = {place: len(found[place]) + _CANDIDATES for place in places}
     unfilled = {place for place in places if len(living[place]) < _ENOUGH_NEIGHBORS}
     start = blake2b(str(seed).encode(), digest_size=10).digest()
-    sql = "SELECT loc FROM url WHERE site = ? AND key {} ? AND lost_stamp IS NULL ORDER BY key"
+    sql = (
+        "SELECT iif(loc LIKE '/%', origin, '') || loc"
+        " FROM url CROSS JOIN document ON document.id = url.document"
+        " WHERE url.site = ? AND key {} ? AND lost_stamp IS NULL ORDER BY key"
+    )
     rows = chain.from_iterable(
         db.execute(sql.format(sign), (site, start)) for sign in (">=", "<")
     )

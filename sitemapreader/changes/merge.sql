@@ -35,7 +35,7 @@ SELECT log.site, substr(keys, 10 * each.key + 1, 10) AS hash, document,
         WHEN x'77'  -- w
             THEN CAST(substr(records, 6 * each.key + 1, 6) || x'00' AS BLOB)
         WHEN x'6f' THEN x'' WHEN x'64' THEN x'' END,  -- o, d
-    each.value, stamp,
+    each.value, NULL,
     iif(substr(marks, each.key + 1, 1) IN (x'64', x'6e'), 2, document.is_window),  -- d or n
     iif(substr(marks, each.key + 1, 1) IN (x'64', x'6e'), stamp, NULL),
     (SELECT max(id) FROM stretch WHERE id BETWEEN 1000 * log.id AND 1000 * log.id + each.key)
@@ -46,20 +46,26 @@ ORDER BY hash, 1000 * log.id + each.key
 -- A deletion holds until another record comes: a change list has what was created before as well.
 -- A loss holds if it is younger than what was read, which a cache had kept.
 ON CONFLICT DO UPDATE SET stretch = excluded.stretch,
-    seen_stamp = max(excluded.seen_stamp, url.seen_stamp,
-        ifnull((SELECT seen_stamp FROM stretch WHERE id = url.stretch), 0)),
-    (lost_stamp, kind) = (SELECT iif(is_held, url.lost_stamp, excluded.lost_stamp),
-        iif(is_held, url.kind, excluded.kind) FROM (SELECT iif(url.kind = 2, excluded.kind = 2
-            OR (length(excluded.record) > 0 AND instr(url.record, excluded.record)),
-            ifnull(url.lost_stamp > excluded.seen_stamp, FALSE)) AS is_held)),
-    record = CASE
-        WHEN ifnull(length(excluded.record), 0) = 0 THEN coalesce(url.record, excluded.record)
-        WHEN CAST(excluded.record || x'00' AS BLOB) = url.record THEN url.record
-        WHEN max(url.seen_stamp, ifnull((SELECT seen_stamp FROM stretch WHERE id = url.stretch), 0))
-            < excluded.seen_stamp OR ifnull(length(url.record), 0) = 0
-            THEN excluded.record
-        WHEN instr(url.record, excluded.record) OR length(url.record) >= 384 THEN url.record
-        ELSE CAST(url.record || excluded.record AS BLOB) END;
+    (seen_stamp, lost_stamp, kind, record) = (
+        SELECT iif(seen > reading, seen, NULL),
+            iif(is_held, url.lost_stamp, excluded.lost_stamp),
+            iif(is_held, url.kind, excluded.kind),
+            CASE
+                WHEN ifnull(length(excluded.record), 0) = 0
+                    THEN coalesce(url.record, excluded.record)
+                WHEN CAST(excluded.record || x'00' AS BLOB) = url.record THEN url.record
+                WHEN seen < reading OR ifnull(length(url.record), 0) = 0 THEN excluded.record
+                WHEN instr(url.record, excluded.record) OR length(url.record) >= 384
+                    THEN url.record
+                ELSE CAST(url.record || excluded.record AS BLOB) END
+        FROM (
+            SELECT reading, seen, iif(url.kind = 2,
+                excluded.kind = 2
+                    OR (length(excluded.record) > 0 AND instr(url.record, excluded.record)),
+                ifnull(url.lost_stamp > reading, FALSE)) AS is_held
+            FROM (SELECT max(ifnull(url.seen_stamp, 0), ifnull(
+                    (SELECT seen_stamp FROM stretch WHERE id = url.stretch), 0)) AS seen)
+            CROSS JOIN (SELECT seen_stamp AS reading FROM stretch WHERE id = excluded.stretch)));
 
 -- Where nothing was missing, no key is looked at.
 UPDATE page SET is_listed = 1
@@ -84,9 +90,11 @@ WHERE document.site = :site AND reading_to_merge > stretch.seen_stamp
 
 UPDATE url SET
     kind = (SELECT its.is_window FROM document AS its WHERE its.id = url.document),
-    lost_stamp = (SELECT its.reading_to_merge FROM document AS its WHERE its.id = url.document)
+    lost_stamp = (SELECT its.reading_to_merge FROM document AS its WHERE its.id = url.document),
+    seen_stamp = ifnull(seen_stamp, (SELECT its.seen_stamp FROM stretch AS its WHERE its.id = url.stretch))
 WHERE site = :site AND (key, document) IN (SELECT key, document FROM unseen)
-    AND seen_stamp < (SELECT its.reading_to_merge FROM document AS its WHERE its.id = url.document);
+    AND ifnull(seen_stamp, 0)
+        < (SELECT its.reading_to_merge FROM document AS its WHERE its.id = url.document);
 
 DELETE FROM stretch WHERE document IN (SELECT id FROM document WHERE site = :site AND reading_to_merge > 0)
     AND seen_stamp < (SELECT its.reading_to_merge FROM document AS its WHERE its.id = stretch.document)

@@ -219,6 +219,7 @@ class DocumentRow:
     confirmed_stamp: int
     status: str = ""
     reason: str = ""
+    origin: str = ""
     seen_stamp: int = 0
     read_stamp: int = 0
     missed: int = 0
@@ -393,6 +394,8 @@ def log_entries(
         " VALUES (?, ?, ?, ?, ?, ?, CAST(? AS BLOB))"
     )
     number = insert_document(db, row)
+    known = row.origin, number
+    db.execute("UPDATE document SET origin = ? WHERE id = ? AND origin = ''", known)
     db.executemany(sql, [(row.site, number, stamp, *each) for each in columns])
 
 
@@ -448,6 +451,16 @@ def pack(locs: Iterable[str]) -> bytes:
 _BEGIN = 8
 """A key whose first byte is below this begins a stretch: one of 32, wherever it stands, so that a
 URL more or less in a document shifts no other stretch."""
+
+
+def strip_origin(locs: Sequence[str], row: DocumentRow) -> list[str]:
+    """Return URLs of a document as the table `url` has them: most begin at their path."""
+    row.origin = row.origin or "/".join(locs[0].split("/", 3)[:3])
+    start = f"{row.origin}/"
+    size = len(row.origin)
+    return [loc[size:] if loc.startswith(start) else loc for loc in locs]
+
+
 URL_HASH_BYTES = 10
 RECORD_HASH_BYTES = 6
 _URL_HASH = blake2b(digest_size=URL_HASH_BYTES)

@@ -25,6 +25,7 @@ CREATE TABLE document (
     id INTEGER PRIMARY KEY,
     site INTEGER NOT NULL,
     url TEXT NOT NULL,          -- as `url_key` writes it
+    origin TEXT NOT NULL DEFAULT '',      -- scheme, host and port of the first URL that it listed
     -- of its last outcome
     status TEXT NOT NULL DEFAULT '',
     reason TEXT NOT NULL DEFAULT '',
@@ -77,8 +78,8 @@ CREATE TABLE url (
     record BLOB,                -- hashes of its records that were delivered, one after another;
                                 -- NULL: none ever; '': another; with x'00' at the end, `unique`
                                 -- has withheld it because of another spelling
-    loc TEXT NOT NULL,
-    seen_stamp INTEGER NOT NULL,  -- the last reading that had it, if that of its stretch is not later
+    loc TEXT NOT NULL,          -- from its path on, if the rest is the `origin` of the document
+    seen_stamp INTEGER,         -- the last reading that had it, if that of its stretch is not later
     kind INTEGER NOT NULL,      -- 0: a list has it; 1: a window has it (left when lost_stamp is
                                 -- set); 2: its record says that it was deleted; 3: it is unlisted,
                                 -- and stays until it is delivered as unlisted; 4: it was delivered
@@ -133,7 +134,7 @@ CREATE TABLE log (
     stamp INTEGER NOT NULL,     -- the date of the reading
     keys BLOB NOT NULL,
     records BLOB NOT NULL,
-    locs BLOB NOT NULL,         -- JSON: an array; compressed
+    locs BLOB NOT NULL,         -- as in `url`; JSON: an array; compressed
     marks BLOB NOT NULL         -- a letter each: s, it was sent with this record, now or before; w,
                                 -- `unique` has withheld it; o, it
                                 -- was sent with another one; u, it never was; d, its record says

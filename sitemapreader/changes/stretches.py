@@ -14,6 +14,7 @@ from sitemapreader.changes.rows import (
     log_entries,
     mark_seen,
     pack,
+    strip_origin,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class DocumentStretches:
     # -- the entries of a batch, before they are delivered
 
     def split(self, db: Connection, entries: ListedEntries) -> list[StretchPart]:
-        """Split the next entries into those of each stretch, and the others between."""
+        """Split the next entries by stretches."""
         parts: list[StretchPart] = []
         number = len(entries.keys)
         start = 0
@@ -151,7 +152,7 @@ class DocumentStretches:
         columns = (
             b"".join(entries.keys[here]),
             b"".join(entries.records[here]),
-            pack(entries.locs[here]),
+            pack(strip_origin(entries.locs[here], self._row)),
             marks[here],
         )
         if part.stretch:

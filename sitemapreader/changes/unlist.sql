@@ -10,7 +10,8 @@ WHERE site = :site AND lost_stamp IS NOT NULL AND kind = 0 AND EXISTS (SELECT 1 
 -- the first document has lost it; `document` is the last one. A URL of an absent document has no
 -- row before its loss is confirmed.
 INSERT INTO page (site, key, loc, since, document, why, is_unlisted, due)
-SELECT :site, lost.key, lost.loc, lost.lost_stamp / 1e9, document.url,
+SELECT :site, lost.key, iif(lost.loc LIKE '/%', document.origin, '') || lost.loc,
+    lost.lost_stamp / 1e9, document.url,
     iif(document.is_named, 'missing', 'unnamed'), 0, lost.lost_stamp / 1e9
 FROM url AS lost INDEXED BY url_lost CROSS JOIN document ON document.id = lost.document
 WHERE lost.site = :site AND lost.lost_stamp IS NOT NULL AND lost.kind = 0
@@ -24,7 +25,8 @@ ON CONFLICT DO UPDATE SET document = excluded.document, why = excluded.why
 -- Losses that are confirmed. What a window still lists may leave it later, which makes no URL
 -- unlisted; this does.
 INSERT INTO confirmed_loss
-SELECT lost.key, lost.document, lost.loc, lost.lost_stamp, lost.kind
+SELECT lost.key, lost.document, iif(lost.loc LIKE '/%', document.origin, '') || lost.loc,
+    lost.lost_stamp, lost.kind
 FROM url AS lost INDEXED BY url_lost CROSS JOIN document ON document.id = lost.document
 WHERE lost.site = :site AND lost.lost_stamp IS NOT NULL AND lost.kind IN (0, 2)
     AND (
