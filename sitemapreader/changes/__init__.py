@@ -224,7 +224,7 @@ class State:
             " FROM page JOIN site ON site.id = page.site WHERE NOT is_unlisted"
             " AND (:key IS NULL OR site.name IN (:key, :site)) ORDER BY site.name, loc"
         )
-        values = {"key": None if site is None else url_key(site), "site": site}
+        values = {"key": site and url_key(site), "site": site}
         with open_reader(self.path) as db:
             waited: dict[tuple[int, int], tuple[str, datetime]] = {}
             confirm_after = nanoseconds(self.confirm_after)
@@ -242,7 +242,7 @@ class State:
             make,
             f"SELECT {columns} FROM page JOIN site ON site.id = page.site WHERE {condition}"
             " AND (:key IS NULL OR site.name IN (:key, :site)) ORDER BY site.name, loc",
-            key=None if site is None else url_key(site),
+            key=site and url_key(site),
             site=site,
         )
 

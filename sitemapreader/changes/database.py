@@ -17,7 +17,7 @@ import zlib
 from contextlib import closing, contextmanager, suppress
 from functools import cache, partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from sitemapreader._event_loop import run_in_thread
 from sitemapreader._types.errors import StateError
@@ -25,12 +25,14 @@ from sitemapreader._types.urls import url_key
 from sitemapreader._walk.memory import ChangeStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
     from types import TracebackType
 
 T = TypeVar("T")
 Connection: TypeAlias = sqlite3.Connection
+Values: TypeAlias = "Mapping[str, Any]"
+"""The values of the named parameters of a statement."""
 
 VERSION = 17
 """Version of a state's tables. Files of earlier versions are replaced, of later ones refused."""
@@ -194,7 +196,8 @@ class StateFile(ChangeStore):
         """End a use; the last one closes the file."""
         self.users.discard(user)
         if not self.users:
-            for key in [key for key, file in _OPEN.items() if file is self]:
+            keys = [key for key, file in _OPEN.items() if file is self]
+            for key in keys:
                 # by itself: the working directory may be another one now
                 del _OPEN[key]
             self.close()
@@ -209,13 +212,17 @@ class StateFile(ChangeStore):
         with self._guard:
             return query(self.connection)
 
+    async def find_rows(self, sql: str, values: Any) -> list[Any]:
+        """Return all rows of a query."""
+        return await self.query(lambda db: db.execute(sql, values).fetchall())
+
     async def work(self, change: Callable[[Connection], T], name: str) -> T:
         """Do work on a site in one transaction; in a thread, unless the site is small."""
         async with self.walk_lock:
             do = partial(self.change_now, change)
             sql = read_script("large.sql")
-            (is_large,) = self.query_now(lambda db: db.execute(sql, (name,)).fetchone())
-            if is_large:
+            is_large = partial(read_value, sql=sql, values=[name])
+            if self.query_now(is_large):
                 return await run_in_thread(do, self.connection.interrupt)
             return do()
 
@@ -440,15 +447,10 @@ def _check_file(connection: Connection, path: Path) -> bool:
 
     Raises DamageError, or StateError for a newer format.
     """
-    application_id, version, tables = (
-        connection.execute(sql).fetchone()[0]
-        for sql in (
-            "PRAGMA application_id",
-            "PRAGMA user_version",
-            "SELECT count(*) FROM sqlite_schema",
-        )
-    )
-    if (version, application_id, tables) == (0, 0, 0):
+    application_id = read_value(connection, "PRAGMA application_id")
+    version = read_value(connection, "PRAGMA user_version")
+    tables = read_value(connection, "SELECT count(*) FROM sqlite_schema")
+    if not (application_id or version or tables):
         return False
     if application_id != _APPLICATION_ID:
         raise DamageError("it is the database of another program")
@@ -461,10 +463,21 @@ def _check_file(connection: Connection, path: Path) -> bool:
             "upgrade, or choose another file",
         )
     if path.stat().st_size <= CHECKED_BYTES:
-        (said,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        said = read_value(connection, "PRAGMA integrity_check(1)")
         if said != "ok":
             raise DamageError(said)
     return True
+
+
+def read_value(db: Connection, sql: str, values: Any = ()) -> Any:
+    """Return the first value of the first row of a query; `None` if there is no row."""
+    found = db.execute(sql, values).fetchone()
+    return found and found[0]
+
+
+def read_values(db: Connection, sql: str, values: Any = ()) -> list[Any]:
+    """Return the first value of each row of a query."""
+    return [row[0] for row in db.execute(sql, values)]
 
 
 @cache

@@ -22,12 +22,9 @@ from sitemapreader.changes.rows import (
     load_batches,
     pack,
     save_batch,
-)
-from sitemapreader.changes.stretches import (
-    DocumentStretches,
-    ListedEntries,
     save_seen,
 )
+from sitemapreader.changes.stretches import DocumentStretches, ListedEntries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,13 +67,16 @@ class UnsentEntries:
         self._row = row
         self._writer = writer
         self._selected = 0
-        self._sent = load_batches(db, row) if writer.run.is_resumed else frozenset()
+        self._sent: frozenset[bytes] = frozenset()
+        if writer.run.is_resumed:
+            self._sent = load_batches(db, row)
         self.has_batches = bool(self._sent)
 
     async def select(self, rows: Rows) -> Rows:
         """Return the entries that the walk has not delivered before it was interrupted."""
-        sent = map(hash_url, get_column(rows, "loc")) if self._sent else ()
-        rows = select_rows(rows, [key not in self._sent for key in sent])
+        if self._sent:
+            keys = map(hash_url, get_column(rows, "loc"))
+            rows = select_rows(rows, [key not in self._sent for key in keys])
         self._selected = len(rows)
         return rows
 
@@ -105,7 +105,6 @@ class _Compared:
         changes: the change of each; `None` for one that is known.
         deleted: the places of those whose record says that their URL was deleted.
         places: the indexes of the entries to deliver, if they pass the filters.
-        offered: these entries.
         parts: all of them, by stretches.
     """
 
@@ -113,20 +112,19 @@ class _Compared:
     changes: Sequence[Change | None] = ()
     deleted: Sequence[int] = ()
     places: Sequence[int] = ()
-    offered: Rows = attrs.Factory(list)
     parts: Sequence[StretchPart] = ()
 
     def find_place(self, loc: str) -> int:
         """Return the place of an offered entry by its URL, which is the same object."""
-        numbers = [*map(id, get_column(self.offered, "loc"))]
-        return self.places[numbers.index(id(loc))]
+        locs = self.entries.locs
+        return next(place for place in self.places if locs[place] is loc)
 
     def mark(self, passed: Rows, unique: Rows) -> str:
         """Return the marks of the entries: see the table `log`."""
         marks = ["s"] * len(self.entries.keys)
         for place in self.deleted:
             marks[place] = "n" if self.changes[place] is Change.NEW else "d"
-        if len(unique) == len(self.offered):  # most often
+        if len(unique) == len(self.places):  # most often
             return "".join(marks)
         # What `unique` drops was handed over by another document: it counts as sent.
         are_passed = {*map(id, get_column(passed, "loc"))}
@@ -205,7 +203,7 @@ class ChangedEntries:
         else:
             for entry, change in zip(offered, found, strict=True):
                 entry.change = change
-        self._compared = _Compared(entries, changes, deleted, places, offered, parts)
+        self._compared = _Compared(entries, changes, deleted, places, parts)
         return offered
 
     async def _compare(
@@ -239,12 +237,10 @@ class ChangedEntries:
         keys = entries.keys
         records = entries.records
         changes: list[Change | None] = [None] * len(keys)
-        unknown = [
-            place
-            for part in parts
-            if not part.stretch
-            for place in range(part.start, part.stop)
-        ]
+        unknown: list[int] = []
+        for part in parts:
+            if not part.stretch:
+                unknown.extend(range(part.start, part.stop))
         own: Mapping[bytes, bytes | None] = {}
         if row.is_saved and unknown:  # most of it is listed as before
             own = find_own_records(db, row, [keys[place] for place in unknown])
@@ -267,7 +263,7 @@ class ChangedEntries:
         earlier one has. The first `sent` of `unique` were delivered.
         """
         compared = self._compared
-        self.is_withheld |= sent < len(compared.offered)
+        self.is_withheld |= sent < len(compared.places)
         if self._writer.settings.selection.unique:
             await _save_sent(self._writer, self._row, unique[:sent])
         self.news += get_column(unique[:sent], "change").count(Change.NEW)
@@ -301,7 +297,9 @@ async def _save_sent(
 ) -> None:
     """Save delivered entries once they are acknowledged, in case the walk is interrupted."""
     locs = get_column(sent, "loc")
-    packed = pack(locs) if writer.settings.selection.unique else None
+    packed = None
+    if writer.settings.selection.unique:
+        packed = pack(locs)
     await writer.commit_on_ack(lambda db: save_batch(db, row, locs, packed))
 
 

@@ -27,11 +27,10 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import partial
-from hashlib import blake2b
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import attrs
 
@@ -39,6 +38,7 @@ from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.outcomes import ABSENT_STATUSES
 from sitemapreader._walk.memory import DEAD_NEIGHBOR, NO_NEIGHBOR
+from sitemapreader.changes.database import read_value
 from sitemapreader.changes.law import find_patience_since
 from sitemapreader.changes.rows import hash_url
 from sitemapreader.fetch.hosts import classify_failure
@@ -59,6 +59,10 @@ if TYPE_CHECKING:
     from sitemapreader.pages.client import PageClient
 
 T = TypeVar("T")
+_Columns: TypeAlias = dict[str, Any]
+"""Columns of `page`, by their names."""
+_Neighbors: TypeAlias = dict[str, list[str]]
+"""Place -> listed pages that are neighbours there."""
 
 _NUMBERS = re.compile(r"[0-9]+")
 
@@ -102,9 +106,8 @@ class _Page:
     def count_tries(self, answer: int | str) -> int:
         """Return how many requests in a row had no other verdict, with this answer."""
         last = self.no_status or self.status
-        if (
-            self.is_gone
-        ):  # any verdict would have ended that, and `status` is the one that proved it
+        # any verdict would have ended that, and `status` is the one that proved it
+        if self.is_gone:
             last = self.no_status
         if self.tries and _judge_life(last) == _judge_life(answer):
             return self.tries + 1
@@ -152,16 +155,17 @@ class PageChecker:
             " ORDER BY is_gone, dead_at IS NULL, NOT is_unlisted, due, key LIMIT ?"
         )
         due = run.site, self._writer.now, int(allowance.left)
-        pages = [
-            _Page(*row) for row in await file.query(lambda db: [*db.execute(sql, due)])
-        ]
+        rows = await file.find_rows(sql, due)
+        pages = [_Page(*row) for row in rows]
         pages = pages[: allowance.take(len(pages))]
-        places: dict[str, list[_Page]] = {}
+        places: defaultdict[str, list[_Page]] = defaultdict(list)
+        wanted: set[str] = set()
         for page in pages:
-            places.setdefault(list_places(page.loc)[0], []).append(page)
-        wanted = {place for page in pages for place in list_places(page.loc)}
+            nearest, *others = list_places(page.loc)
+            places[nearest].append(page)
+            wanted.update([nearest], others)
         sql = "SELECT loc, dead_at, asked_at FROM neighbor WHERE site = ?"
-        known = await file.query(lambda db: db.execute(sql, (run.site,)).fetchall())
+        known = await file.find_rows(sql, [run.site])
         self._known_neighbors = {loc: (since, last) for loc, since, last in known}
         find = partial(
             find_neighbors,
@@ -181,20 +185,21 @@ class PageChecker:
                 except FetchError:  # the time is over
                     await file.work(self._save_neighbors, run.name)
                     return
-                rows = list(map(self._judge, some, statuses))
-                await file.work(partial(self._save, rows), run.name)
+                judged = list(map(self._judge, some, statuses))
+                await file.work(partial(self._save, judged), run.name)
                 yield
 
-    def _save(self, rows: list[dict[str, Any]], db: Connection) -> None:
+    def _save(self, rows: list[_Columns], db: Connection) -> None:
         """Save the responses of pages, and of their neighbours."""
         db.executemany(_UPDATE_PAGE, rows)
         self._save_neighbors(db)
 
     def _save_neighbors(self, db: Connection) -> None:
         site = self._writer.run.site
+        known = self._known_neighbors
         db.executemany(
             "INSERT OR REPLACE INTO neighbor VALUES (?, ?, ?, ?)",
-            [(site, url, *self._known_neighbors[url]) for url in self._asked_neighbors],
+            [(site, url, *known[url]) for url in self._asked_neighbors],
         )
         self._asked_neighbors.clear()
 
@@ -203,7 +208,7 @@ class PageChecker:
         page: _Page,
         answer: int | str,
         pause: float,
-    ) -> dict[str, Any]:
+    ) -> _Columns:
         """Return the columns of a page after it was requested."""
         now = self._writer.now
         # a page that is gone is delivered with the status that proved it
@@ -228,13 +233,13 @@ class PageChecker:
             "due": now + pause,
         }
 
-    def _postpone(self, page: _Page, reason: int | str) -> dict[str, Any]:
+    def _postpone(self, page: _Page, reason: int | str) -> _Columns:
         """Return the columns of a page whose answer, or the lack of one, proves nothing."""
         patient = max(0, page.count_tries(reason) - 1 - _PATIENT_TRIES)
         pause = _DAY_OF_SECONDS / 2 * (1 << min(patient, _LAST_TRY + 1))
         return self._note(page, reason, pause)
 
-    def _judge(self, page: _Page, answer: int | str) -> dict[str, Any]:
+    def _judge(self, page: _Page, answer: int | str) -> _Columns:
         """Return the columns of a page after its status, or the reason why there is none."""
         if answer == _HOST_DOWN:
             tries = page.count_tries(answer) - 1  # it was not requested
@@ -248,7 +253,7 @@ class PageChecker:
             return columns | {"dead_at": None, "is_gone": 0}
         return self._note_dead(page, answer)
 
-    def _note_dead(self, page: _Page, answer: int | str) -> dict[str, Any]:
+    def _note_dead(self, page: _Page, answer: int | str) -> _Columns:
         """Return the columns of a page that answered 404 or 410 beside living neighbours."""
         now = self._writer.now
         since = page.dead_at
@@ -263,7 +268,7 @@ class PageChecker:
         return columns
 
     async def _request_batch(
-        self, urls: Sequence[str], neighbors: dict[str, list[str]]
+        self, urls: Sequence[str], neighbors: _Neighbors
     ) -> Sequence[int | str]:
         """Return the status of each page, or the reason why there is none."""
         living, reason = await self._find_living(urls, neighbors)
@@ -278,7 +283,7 @@ class PageChecker:
         return [reason] * len(urls)
 
     async def _find_living(
-        self, urls: Sequence[str], neighbors: dict[str, list[str]]
+        self, urls: Sequence[str], neighbors: _Neighbors
     ) -> tuple[list[str], str]:
         """Return living neighbours of the nearest place; without any, the reason."""
         for place in list_places(urls[0]):
@@ -289,8 +294,10 @@ class PageChecker:
                 lives = await self._request_neighbor(url)
                 if self._is_given_up(url):
                     return [], _HOST_DOWN
-                has_dead = has_dead or lives is False
-                living += [url] if lives else []
+                if lives:
+                    living.append(url)
+                elif lives is False:
+                    has_dead = True
                 if len(living) == _ENOUGH_NEIGHBORS and not has_dead:
                     return living, ""
             if has_dead:
@@ -397,7 +404,7 @@ def find_neighbors(
     seed: int,
     places: Collection[str],
     known: Mapping[str, float],
-) -> dict[str, list[str]]:
+) -> _Neighbors:
     """Return some listed URLs of each place; for a host without any, its start page.
 
     A place with dead ones has the known ones first, and no others if enough of these live. The keys
@@ -411,10 +418,15 @@ def find_neighbors(
         known: neighbours of earlier walks -> since when they are dead; infinity if they live.
     """
     dead, living = _find_known(db, site, seed, places, known)
-    found = {place: dead[place] + living[place] for place in places}
-    sizes = {place: len(found[place]) + _CANDIDATES for place in places}
-    unfilled = {place for place in places if len(living[place]) < _ENOUGH_NEIGHBORS}
-    start = blake2b(str(seed).encode(), digest_size=10).digest()
+    found: _Neighbors = {}
+    sizes: dict[str, int] = {}
+    unfilled: set[str] = set()
+    for place in places:
+        found[place] = dead[place] + living[place]
+        sizes[place] = len(found[place]) + _CANDIDATES
+        if len(living[place]) < _ENOUGH_NEIGHBORS:
+            unfilled.add(place)
+    start = hash_url(str(seed))
     sql = (
         "SELECT iif(loc LIKE '/%', origin, '') || loc"
         " FROM url CROSS JOIN document ON document.id = url.document"
@@ -443,14 +455,14 @@ def _find_known(
     seed: int,
     places: Collection[str],
     known: Mapping[str, float],
-) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+) -> tuple[_Neighbors, _Neighbors]:
     """Return the dead and the living known neighbours of the places where some are dead."""
     sql = "SELECT 1 FROM url WHERE site = ? AND key = ? AND lost_stamp IS NULL"
-    dead: dict[str, list[str]] = {place: [] for place in places}
-    living: dict[str, list[str]] = {place: [] for place in places}
+    dead: _Neighbors = {place: [] for place in places}
+    living: _Neighbors = {place: [] for place in places}
     shuffled = sorted(known, key=lambda loc: hash_url(str(seed) + loc))
     for loc in sorted(shuffled, key=known.__getitem__):  # the longest dead first
-        if not db.execute(sql, (site, hash_url(loc))).fetchone():
+        if not read_value(db, sql, [site, hash_url(loc)]):
             continue
         lives = known[loc] == math.inf
         group = living if lives else dead

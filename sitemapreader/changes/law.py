@@ -89,16 +89,20 @@ from sitemapreader._types.outcomes import (
     is_read_to_end,
 )
 from sitemapreader._walk.memory import Findings
-from sitemapreader.changes.database import DamageError, read_script
+from sitemapreader.changes.database import (
+    DamageError,
+    read_script,
+    read_value,
+    read_values,
+)
 from sitemapreader.changes.rows import WalkRun, as_moment, nanoseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
 
     from sitemapreader._types.outcomes import Document
     from sitemapreader._walk.memory import WalkEnd
-    from sitemapreader.changes.database import Connection
+    from sitemapreader.changes.database import Connection, Values
     from sitemapreader.changes.rows import DocumentRow
 
 _PATIENCE = timedelta(days=7)
@@ -345,7 +349,7 @@ def find_losses(db: Connection, site: int) -> list[int]:
         "SELECT DISTINCT lost_stamp FROM url INDEXED BY url_lost"
         f" WHERE {_IS_LOST} ORDER BY lost_stamp"
     )
-    return [lost for (lost,) in db.execute(sql, {"site": site})]
+    return read_values(db, sql, {"site": site})
 
 
 def find_waited(
@@ -361,20 +365,19 @@ def find_waited(
     `stamp` and `days` are of the last walk over the site. See `_find_waited`.
     """
     sql = "SELECT confirmed_stamp FROM site WHERE id = ?"
-    (naming_confirmed,) = db.execute(sql, (site,)).fetchone()
     values = {
         "site": site,
         "stamp": stamp,
         "lost_stamp": lost_stamp,
         "patience_since": find_patience_since(stamp, read_days(days)),
-        "naming_confirmed": naming_confirmed,
+        "naming_confirmed": read_value(db, sql, [site]),
     }
     return _find_waited(db, values, confirm_after)
 
 
 def _find_waited(
     db: Connection,
-    values: Mapping[str, Any],
+    values: Values,
     confirm_after: int,
 ) -> tuple[str, datetime]:
     """Return the document that a loss waits for, and the earliest time of a walk that proves it.
@@ -416,10 +419,10 @@ def find_unverified(
         f"SELECT url, read_stamp, confirmed_stamp, {IS_INDEX} FROM document"
         " WHERE site = :site AND is_named AND confirmed_stamp < :newest ORDER BY read_stamp, url"
     )
-    rows = db.execute(sql, {"site": run.site, "newest": losses[-1]}).fetchall()
-    (number,) = db.execute(
-        "SELECT count(*) FROM document WHERE site = ?", (run.site,)
-    ).fetchone()
+    values = {"site": run.site, "newest": losses[-1]}
+    rows = db.execute(sql, values).fetchall()
+    count = "SELECT count(*) FROM document WHERE site = ?"
+    number = read_value(db, count, [run.site])
     if elapsed >= verify_after:
         share = 1.0
     else:
@@ -445,8 +448,7 @@ def find_unverified(
 def merge(db: Connection, site: int) -> None:
     """Write the URLs of documents into `url`; note the ones that are no longer listed."""
     values = {"site": site}
-    (is_pending,) = db.execute(_IS_PENDING, values).fetchone()
-    if is_pending:
+    if read_value(db, _IS_PENDING, values):
         _execute(db, "merge.sql", values)
 
 
@@ -462,7 +464,7 @@ def recall(
 def _execute(
     db: Connection,
     name: str,
-    values: Mapping[str, Any],
+    values: Values,
 ) -> int:
     """Execute the statements of a file; return how many rows the last one changed."""
     changed = 0
@@ -538,7 +540,7 @@ def reconcile(
 
 def _collect_named(
     db: Connection,
-    values: Mapping[str, Any],
+    values: Values,
     end: WalkEnd,
 ) -> None:
     """Fill `reachable` with the documents that are named.
@@ -568,7 +570,7 @@ def _collect_named(
 
 def _find_unnamed(
     db: Connection,
-    values: Mapping[str, Any],
+    values: Values,
     end: WalkEnd,
 ) -> None:
     """Note the documents that nothing names any more, if the walk knows all that names some."""
@@ -580,7 +582,7 @@ def _find_unnamed(
         " AND status = 'failed' AND digest IS NULL AND ifnull(http_status, 0) NOT IN (404, 410)"
         f" AND NOT {IS_GIVEN_UP}"
     )
-    if db.execute(unknown, values).fetchone():
+    if read_value(db, unknown, values):
         return
     db.execute(
         "UPDATE document SET is_named = 0, unknown_stamp = :stamp"
@@ -589,7 +591,7 @@ def _find_unnamed(
     )
 
 
-def _count_failed_runs(db: Connection, values: Mapping[str, Any]) -> None:
+def _count_failed_runs(db: Connection, values: Values) -> None:
     """Count the runs in which each document was not known, since when it is not."""
     db.execute(
         f"UPDATE document SET missed = iif({_IS_KNOWN}, 0, missed + 1),"
@@ -605,18 +607,17 @@ def _count_failed_runs(db: Connection, values: Mapping[str, Any]) -> None:
     )
 
 
-def _find_proven_until(db: Connection, values: Mapping[str, Any]) -> int:
+def _find_proven_until(db: Connection, values: Values) -> int:
     """Return the stamp up to which all documents, and all that names them, prove losses."""
     query = (
         "SELECT min(naming.naming_proven_until, ifnull("
         "(SELECT min(proof.document_proven_until) FROM proof), naming.naming_proven_until))"
         " FROM naming"
     )
-    (oldest,) = db.execute(_PROOF + query, values).fetchone()
-    return int(oldest)
+    return int(read_value(db, _PROOF + query, values))
 
 
-def _count_waiting(db: Connection, values: Mapping[str, Any]) -> tuple[int, int]:
+def _count_waiting(db: Connection, values: Values) -> tuple[int, int]:
     """Return how many URLs have left a window in this walk, and how many lists have lost."""
     count = (
         "(SELECT count(DISTINCT key) FROM url AS lost INDEXED BY url_lost"
@@ -629,27 +630,25 @@ def _count_waiting(db: Connection, values: Mapping[str, Any]) -> tuple[int, int]
     return found
 
 
-def _has_missing(db: Connection, values: Mapping[str, Any]) -> bool:
+def _has_missing(db: Connection, values: Values) -> bool:
     """Return whether a site has anything to judge; most have nothing."""
-    (has_missing,) = db.execute(_IS_MISSING, values).fetchone()
-    return bool(has_missing)
+    return bool(read_value(db, _IS_MISSING, values))
 
 
-def _is_dead(db: Connection, values: Mapping[str, Any]) -> bool:
+def _is_dead(db: Connection, values: Values) -> bool:
     """Return whether no document that a site has named could be read for `_DEAD_AFTER`."""
     long = values["stamp"] - nanoseconds(_DEAD_AFTER)
     sql = (
         f"SELECT min(missed >= {_PATIENCE_RUNS} AND ifnull(unknown_stamp <= {long}, FALSE))"
         " FROM document WHERE site = :site AND is_named"
     )
-    (is_dead,) = db.execute(sql, values).fetchone()
-    return bool(is_dead)
+    return bool(read_value(db, sql, values))
 
 
 def _date_naming(
     db: Connection,
     run: WalkRun,
-    values: Mapping[str, Any],
+    values: Values,
     *,
     knows_all: bool,
 ) -> int:
@@ -657,7 +656,7 @@ def _date_naming(
     read, confirmed = run.naming_readings
     if not knows_all:
         sql = "UPDATE site SET missed = missed + 1 WHERE id = :site RETURNING missed"
-        (missed,) = db.execute(sql, values).fetchone()
+        missed = read_value(db, sql, values)
         is_given_up = missed >= _PATIENCE_RUNS and read <= values["patience_since"]
         return run.stamp if is_given_up else confirmed
     asked = run.oldest_response_stamp or run.stamp
@@ -673,7 +672,7 @@ def _date_naming(
 
 
 def _find_new_losses(
-    db: Connection, values: Mapping[str, int]
+    db: Connection, values: Values
 ) -> tuple[dict[int, int], tuple[tuple[str, int, int], ...]]:
     """Return how many URLs each document has lost in this walk, and which lost more than half."""
     new_losses = (

@@ -130,7 +130,8 @@ class DocumentReading:
     ) -> dict[str, Any]:
         children = self._children
         if evidence is not Evidence.FULL:  # children behind the error are still listed
-            children = list({**dict(self._row.child_list), **dict(children)}.items())
+            known = dict(self._row.child_list)
+            children = list((known | dict(children)).items())
         return {
             "complete": int(document.status is Status.COMPLETE),
             "is_saved": int(self._run.saves or not document.listed),

@@ -20,7 +20,7 @@ from sitemapreader._types.models import EXTENSION_ATTRIBUTES, Extra, Format
 from sitemapreader._types.rows import EntryColumns
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.memory import GonePage, UnlistedUrl
-from sitemapreader.changes.database import DamageError
+from sitemapreader.changes.database import DamageError, read_values
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -191,7 +191,9 @@ _FILTERS = re.compile(r"\S* \S*")
 
 def _as_filters(text: Any) -> str | None:
     """Return filters as `Selection.mark_filters` writes them; raise DamageError."""
-    if text is not None and not (isinstance(text, str) and _FILTERS.fullmatch(text)):
+    if text is None:
+        return None
+    if not (isinstance(text, str) and _FILTERS.fullmatch(text)):
         raise DamageError(f"{text!r} is not a list of filters")
     return text
 
@@ -334,7 +336,8 @@ def find_records(
         " AND NOT (lost_stamp IS NOT NULL AND kind <> 2 AND EXISTS (SELECT 1 FROM page"
         " WHERE site = url.site AND key = url.key AND (delivered_unlisted OR delivered_gone)))"
     )
-    for key, document, record in db.execute(find, (row.site, *keys)):
+    found = db.execute(find, [row.site, *keys])
+    for key, document, record in found:
         known.setdefault(key, {})[document] = record
     return known
 
@@ -356,7 +359,7 @@ def find_removed(
         f" AND key IN ({marks})"
     )
     values = row.site, row.id, reading, reading / 1e9, *keys
-    return frozenset(key for (key,) in db.execute(find, values))
+    return frozenset(read_values(db, find, values))
 
 
 _DELETED = b"dn"
@@ -372,7 +375,7 @@ def find_documents(db: Connection, urls: Iterable[str]) -> dict[str, set[str]]:
         " JOIN document ON document.id = url.document WHERE url.lost_stamp IS NULL AND NOT url.kind"
     )
     for key, loc in locs.items():
-        found[loc].update(document for (document,) in db.execute(sql, (key,)))
+        found[loc].update(read_values(db, sql, [key]))
     # what a first walk has read is merged by the next one
     sql = "SELECT keys, marks, document.url FROM log JOIN document ON document.id = log.document"
     for keys, marks, document in db.execute(sql):
@@ -382,21 +385,24 @@ def find_documents(db: Connection, urls: Iterable[str]) -> dict[str, set[str]]:
     return found
 
 
-def log_entries(
+def save_seen(
     db: Connection,
     row: DocumentRow,
     stamp: int,
-    columns: Iterable[LogColumns],
+    seen: Iterable[int],
+    logged: Iterable[LogColumns],
 ) -> None:
-    """Save entries until they are merged: see the table `log`."""
-    sql = (
+    """Save the results of a reading: the stretches that it has seen, and the log of the others."""
+    see = "UPDATE stretch SET seen_stamp = max(seen_stamp, ?) WHERE id = ?"
+    db.executemany(see, [(stamp, stretch) for stretch in seen])
+    document = insert_document(db, row)
+    begin = "UPDATE document SET origin = ? WHERE id = ? AND origin = ''"
+    db.execute(begin, [row.origin, document])
+    log = (
         "INSERT INTO log (site, document, stamp, keys, records, locs, marks)"
         " VALUES (?, ?, ?, ?, ?, ?, CAST(? AS BLOB))"
     )
-    number = insert_document(db, row)
-    known = row.origin, number
-    db.execute("UPDATE document SET origin = ? WHERE id = ? AND origin = ''", known)
-    db.executemany(sql, [(row.site, number, stamp, *each) for each in columns])
+    db.executemany(log, [(row.site, document, stamp, *each) for each in logged])
 
 
 def find_stretch(
@@ -409,14 +415,9 @@ def find_stretch(
         "SELECT id, keys, records FROM stretch"
         " WHERE document = ? AND substr(keys, 1, 10) = ? AND is_known"
     )
-    found: tuple[int, bytes, bytes] | None = db.execute(sql, (row.id, key)).fetchone()
-    return found
-
-
-def mark_seen(db: Connection, stretches: Iterable[int], stamp: int) -> None:
-    """Save that a reading has seen all entries of some stretches."""
-    sql = "UPDATE stretch SET seen_stamp = max(seen_stamp, ?) WHERE id = ?"
-    db.executemany(sql, [(stamp, number) for number in stretches])
+    found = db.execute(sql, [row.id, key])
+    stretch: tuple[int, bytes, bytes] | None = found.fetchone()
+    return stretch
 
 
 def save_batch(
@@ -429,15 +430,17 @@ def save_batch(
 
     `packed` are the URLs, if these are needed too.
     """
-    values = row.site, insert_document(db, row), b"".join(map(hash_url, locs)), packed
+    number = insert_document(db, row)
+    keys = b"".join(map(hash_url, locs))
+    values = row.site, number, keys, packed
     db.execute("INSERT INTO batch VALUES (?, ?, ?, ?)", values)
 
 
 def load_batches(db: Connection, row: DocumentRow) -> frozenset[bytes]:
     """Return the keys of a document's URLs that were saved so."""
     sql = "SELECT keys FROM batch WHERE site = ? AND document = ?"
-    found = db.execute(sql, (row.site, row.id))
-    return frozenset(key for (keys,) in found for key in split_keys(keys))
+    batches = read_values(db, sql, [row.site, row.id])
+    return frozenset(key for keys in batches for key in split_keys(keys))
 
 
 # -- the hashes of a URL and of its record
@@ -445,7 +448,8 @@ def load_batches(db: Connection, row: DocumentRow) -> frozenset[bytes]:
 
 def pack(locs: Iterable[str]) -> bytes:
     """Return URLs as they are kept for a while."""
-    return zlib.compress(json.dumps([*locs]).encode("ascii"), 1)
+    text = json.dumps([*locs])
+    return zlib.compress(text.encode("ascii"), 1)
 
 
 _BEGIN = 8
@@ -455,7 +459,9 @@ URL more or less in a document shifts no other stretch."""
 
 def strip_origin(locs: Sequence[str], row: DocumentRow) -> list[str]:
     """Return URLs of a document as the table `url` has them: most begin at their path."""
-    row.origin = row.origin or "/".join(locs[0].split("/", 3)[:3])
+    if not row.origin:
+        scheme, _, host, *_ = locs[0].split("/", 3)
+        row.origin = f"{scheme}//{host}"
     start = f"{row.origin}/"
     size = len(row.origin)
     return [loc[size:] if loc.startswith(start) else loc for loc in locs]
@@ -469,8 +475,12 @@ _URL_HASH = blake2b(digest_size=URL_HASH_BYTES)
 
 def split_keys(keys: bytes) -> Iterator[bytes]:
     """Yield the keys of URLs, which follow one another."""
-    size = URL_HASH_BYTES
-    return (keys[start : start + size] for start in range(0, len(keys), size))
+    return _split_hashes(keys, URL_HASH_BYTES)
+
+
+def _split_hashes(hashes: bytes, size: int) -> Iterator[bytes]:
+    for start in range(0, len(hashes), size):
+        yield hashes[start : start + size]
 
 
 def begins_stretch(key: bytes) -> bool:
@@ -487,10 +497,7 @@ def hash_url(loc: str) -> bytes:
 
 def has_record(records: bytes, record: bytes) -> bool:
     """Return whether a record is among several, whose hashes follow one another."""
-    size = RECORD_HASH_BYTES
-    return records == record or any(
-        records[n : n + size] == record for n in range(0, len(records), size)
-    )
+    return records == record or record in _split_hashes(records, RECORD_HASH_BYTES)
 
 
 _read_extensions = attrgetter("title", *EXTENSION_ATTRIBUTES)

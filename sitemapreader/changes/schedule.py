@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from sitemapreader._types.dates import DAY, HOUR
-from sitemapreader.changes.database import read_script
+from sitemapreader.changes.database import read_script, read_value, read_values
 from sitemapreader.changes.law import IS_INDEX, find_losses
 from sitemapreader.changes.rows import (
     DocumentRow,
@@ -84,7 +84,7 @@ def learn(
     how many URLs these no longer list.
     """
     sql = "SELECT count(asked_at) = 0 FROM document WHERE site = ?"
-    (is_first,) = db.execute(sql, (run.site,)).fetchone()
+    is_first = read_value(db, sql, [run.site])
     found = _load_observations(db, run.site, requests)
     # One that was asked for and has no row was a wrong guess.
     observed = {
@@ -98,9 +98,10 @@ def learn(
         request = requests[url]
         asked_at = request.asked_at
         if each.asked_at is None:
-            each.asked_at = each.found_at = (asked_at or now) - (
-                0 if is_first else HOUR
-            )
+            each.asked_at = asked_at or now
+            if not is_first:
+                each.asked_at -= HOUR
+            each.found_at = each.asked_at
         if request.is_failed:
             each.not_before = now + _find_rest(each.asked_at, now, request.retry_after)
         elif asked_at is not None:
@@ -248,7 +249,7 @@ def _find_planned(
 ) -> list[PlannedDocument]:
     """Return the documents of some sites, or of all, that a condition chooses."""
     if names is None:
-        names = [name for (name,) in db.execute("SELECT name FROM site")]
+        names = read_values(db, "SELECT name FROM site")
     moments = {"now": now, "far": now + _LONGEST_RETRY_AFTER}
     rows = db.execute(
         f"{read_script('planned.sql')}"
@@ -283,7 +284,8 @@ def plan(
     where = "due <= :now ORDER BY waiting DESC LIMIT :limit"
     waiting = _find_planned(db, now, names, where, limit=number)
     chosen = {(each.site, each.url): each for each in [*first, *waiting]}
-    return sorted([*chosen.values()][:number], key=lambda each: -each.news_waiting)
+    kept = [*chosen.values()][:number]
+    return sorted(kept, key=lambda each: -each.news_waiting)
 
 
 def plan_documents(
@@ -309,10 +311,10 @@ def plan_sites(
 
     `names` are those of the sites that count, if not all do.
     """
-    found: dict[str, frozenset[str]] = {}
+    found: defaultdict[str, set[str]] = defaultdict(set)
     for each in plan(db, number, now, names, verify_after):
-        found[each.site] = found.get(each.site, frozenset()) | {each.url}
-    return found
+        found[each.site].add(each.url)
+    return {site: frozenset(urls) for site, urls in found.items()}
 
 
 def find_next_due(
@@ -328,7 +330,7 @@ def find_next_due(
         }
     sql = f"SELECT ended + rest FROM site WHERE name = :name AND {_IS_RESTING}"
     values = {"name": name, "now": now, "far": now + _LONGEST_RETRY_AFTER}
-    (due,) = db.execute(sql, values).fetchone() or (now,)
+    due = read_value(db, sql, values) or now
     return {"due": as_moment(due), "news_waiting": 0.0}
 
 
@@ -396,14 +398,15 @@ def choose(
     # What is missing may be in a child that goes from index to index while they are requested one
     # by one.
     is_ready = f"{of_site} AND {IS_INDEX} AND NOT not_before BETWEEN :now AND :far"
-    indexes = {url for (url,) in db.execute(is_ready, values)}
+    indexes = {*read_values(db, is_ready, values)}
     if not indexes.isdisjoint(chosen) and find_losses(db, run.site):
         chosen |= indexes
-    idle = db.execute(
-        f"{of_site} AND status IN ('complete', 'unchanged') AND children = 0"
-        " AND filters IS NULL AND final_url = url",
-        values,
-    )
     # What a resumed walk has read before is not among those that are not due.
-    found = frozenset() if run.is_resumed else frozenset(url for (url,) in idle)
-    return attrs.evolve(run, chosen=frozenset(chosen), idle=found - chosen)
+    idle: set[str] = set()
+    if not run.is_resumed:
+        is_idle = (
+            f"{of_site} AND status IN ('complete', 'unchanged') AND children = 0"
+            " AND filters IS NULL AND final_url = url"
+        )
+        idle.update(read_values(db, is_idle, values))
+    return attrs.evolve(run, chosen=frozenset(chosen), idle=frozenset(idle - chosen))

@@ -20,7 +20,7 @@ from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.memory import Resumption, WalkMemory
 from sitemapreader.changes import law, schedule
-from sitemapreader.changes.database import StateFile
+from sitemapreader.changes.database import StateFile, read_value, read_values
 from sitemapreader.changes.rows import REMOVALS, WalkRun, name_of_sitemaps, nanoseconds
 from sitemapreader.fetch.local import StoredResponse
 
@@ -123,10 +123,9 @@ class StateWriter(WalkMemory):
         site, last, since, ended, stopped, days, all_known, *naming = found
         walked = law.read_days(days)
         # One that a limit of URLs stopped goes on whenever the next one comes.
-        is_resumed = bool(last) and ended is None
-        is_resumed &= (
-            stopped is not None or 0 <= now - (since or 0) < _RESUMABLE_SECONDS
-        )
+        age = now - (since or 0)
+        may_resume = stopped is not None or 0 <= age < _RESUMABLE_SECONDS
+        is_resumed = bool(last) and ended is None and may_resume
         stamp = max(present, last + 1)
         if not is_resumed:
             walked = law.add_day(walked, stamp, run.confirm_after)
@@ -149,7 +148,7 @@ class StateWriter(WalkMemory):
             last=last,
             days=walked,
             is_resumed=is_resumed,
-            is_new=not db.execute(known, {"site": site}).fetchone(),
+            is_new=not read_value(db, known, {"site": site}),
             all_known_stamp=all_known,
             naming_readings=tuple(naming),
         )
@@ -189,7 +188,7 @@ class StateWriter(WalkMemory):
     def _list_delivered(self, db: Connection) -> list[str]:
         """Return the URLs that were delivered before the walk was interrupted."""
         sql = "SELECT value FROM batch, json_each(inflate(locs)) WHERE site = ? AND locs NOT NULL"
-        return [loc for (loc,) in db.execute(sql, (self.run.site,))]
+        return read_values(db, sql, [self.run.site])
 
     async def find_response(self, url: str) -> StoredResponse | None:
         """Return the cached response for a URL, or raise the cached failure."""
@@ -201,10 +200,12 @@ class StateWriter(WalkMemory):
             " AND NOT EXISTS (SELECT 1 FROM document WHERE site = :site AND url = :url)"
         )
         values = {"site": self.run.site, "url": url_key(url)}
-        row = await self.file.query(lambda db: db.execute(sql, values).fetchone())
-        if row is None or not 0 <= self.clock() - row[3] < _CACHED_SECONDS:
+        rows = await self.file.find_rows(sql, values)
+        if not rows:
             return None
-        _, _, asked, _, status, final_url, headers, body = row
+        _, _, asked, asked_at, status, final_url, headers, body = rows[0]
+        if not 0 <= self.clock() - asked_at < _CACHED_SECONDS:
+            return None
         try:
             plain = zlib.decompress(body)
             said = json.loads(headers)
@@ -233,7 +234,13 @@ class StateWriter(WalkMemory):
             json.dumps(headers),
             zlib.compress(response.body),
         )
-        row = self.run.site, url_key(url), self.run.stamp, self.clock(), *said
+        row = (
+            self.run.site,
+            url_key(url),
+            self.run.stamp,
+            self.clock(),
+            *said,
+        )
         sql = "INSERT OR REPLACE INTO cached_response VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         await self.file.work(lambda db: db.execute(sql, row), self.run.name)
 

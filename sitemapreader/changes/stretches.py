@@ -11,8 +11,6 @@ from sitemapreader.changes.rows import (
     URL_HASH_BYTES,
     begins_stretch,
     find_stretch,
-    log_entries,
-    mark_seen,
     pack,
     strip_origin,
 )
@@ -103,15 +101,18 @@ class DocumentStretches:
         self._may_begin = False
         if may_begin and not self._stretch:
             found = find_stretch(db, self._row, keys[start])
-            self._stretch, self._keys, self._records = found or (0, b"", b"")
+            if found is not None:
+                self._stretch, self._keys, self._records = found
         if self._stretch:
             size = len(self._keys) // URL_HASH_BYTES
             stop = min(start + size, len(keys))
             if self._has(entries, start, stop):
                 return self._follow(start, stop)
             self._stretch = 0
-        begins = (n for n in range(start + 1, len(keys)) if begins_stretch(keys[n]))
-        return StretchPart(start, next(begins, len(keys)))
+        stop = start + 1
+        while stop < len(keys) and not begins_stretch(keys[stop]):
+            stop += 1
+        return StretchPart(start, stop)
 
     def _has(self, entries: ListedEntries, start: int, stop: int) -> bool:
         """Return whether the rest of the stretch begins with these entries."""
@@ -173,15 +174,3 @@ class DocumentStretches:
         self._seen = []
         self._logged = []
         return seen, logged
-
-
-def save_seen(
-    db: Connection,
-    row: DocumentRow,
-    stamp: int,
-    seen: Sequence[int],
-    logged: Sequence[LogColumns],
-) -> None:
-    """Save the results of a reading: the entries that it saw, and the log of changes."""
-    mark_seen(db, seen, stamp)
-    log_entries(db, row, stamp, logged)
