@@ -90,6 +90,7 @@ LINKS = (
             [*(UrlEntry(SITE + path, alternates=LINKS) for path in ("", "de", "fr/"))],
             {"en": 1, "de": 1, None: 1},
         ),
+        ("month", [UrlEntry(SITE)], {None: 1}),
         ("language", [UrlEntry(SITE, news=News(language="nl"))], {"nl": 1}),
     ],
 )
@@ -98,6 +99,12 @@ def test_a_url_counts_for_its_host_month_or_language(
 ) -> None:
     """Spellings of a host are one; a date is that of lastmod, else of news; what a record says."""
     assert count(by, *entries) == counted
+
+
+def test_frequent_values_come_first() -> None:
+    """Those that are as frequent are in the order of their texts."""
+    entries = [UrlEntry(f"{SITE}{folder}/x") for folder in "cabbc"]
+    assert [*count("folder", *entries)] == [f"{SITE}{folder}/" for folder in "bca"]
 
 
 def test_rare_values_are_counted_together() -> None:

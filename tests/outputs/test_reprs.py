@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
+
 from sitemapreader import SitemapEntry, UrlEntry, Via, walk, walk_many_sync, walk_sync
+from sitemapreader._types.models import Format
+from sitemapreader._types.outcomes import Document, Role, Status, show_bytes
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.records import Image
 from tests.support.walking import SITE, urlset
@@ -60,3 +64,45 @@ def test_a_blocking_walk_says_so_too() -> None:
     with blocking:
         assert len(list(blocking)) == 1
     assert repr(blocking) == f"<Walk {TOP}: over, 1 URL, 0 sitemaps to read>"
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [
+        (0, "0 B"),
+        (1_023, "1023 B"),
+        (1_024, "1.0 KiB"),
+        (1_100, "1.1 KiB"),
+        (1_024**2, "1.0 MiB"),
+        (1_024**3, "1.0 GiB"),
+        (5_000 * 1_024**3, "5000.0 GiB"),
+    ],
+)
+def test_a_number_of_bytes_has_the_unit_that_fits(count: int, shown: str) -> None:
+    """It is below 1,024, but for the largest unit."""
+    assert show_bytes(count) == shown
+
+
+def test_a_document_says_how_it_ended() -> None:
+    """One line has its outcome, and what there is of counts, tries, sizes and dates."""
+    document = Document(TOP, format=Format.URLSET)
+    assert str(document) == f"{TOP}  urlset, skipped"
+    document.bytes_raw = document.bytes_inflated = 2_048
+    document.entries = 1
+    document.tries = 1
+    document.end(Status.COMPLETE, "")
+    assert str(document) == f"{TOP}  urlset, complete, 1 URL, 2.0 KiB"
+    document.bytes_inflated = 4_096
+    document.children, document.known, document.filtered, document.tries = 2, 3, 4, 2
+    document.lastmod = datetime(2026, 1, 2, tzinfo=UTC)
+    assert str(document) == (
+        f"{TOP}  urlset, complete, 1 URL, 2 sitemaps, 4 left out, 3 known, 2 tries, "
+        "2.0 KiB -> 4.0 KiB, lastmod 2026-01-02T00:00:00+00:00"
+    )
+    failed = Document(f"{SITE}robots.txt", role=Role.ROBOTS, http_status=404)
+    failed.end(Status.FAILED, "http-status")
+    assert str(failed) == f"{SITE}robots.txt  robots, failed (http-status 404)"
+    stalled = Document(TOP, http_status=200)
+    stalled.end(Status.FAILED, "stalled")
+    stalled.end(Status.COMPLETE, "")  # the first outcome stays
+    assert str(stalled) == f"{TOP}  failed (stalled)"

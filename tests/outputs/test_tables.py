@@ -297,6 +297,11 @@ def test_a_warning_names_documents_and_issues() -> None:
     mixed = said(SITE, MemoryFetcher(pages))
     assert f"documents: {child} partial, {gone} failed; " in mixed
     assert "bare-ampersand" not in mixed
+    several = [f"{SITE}{number}.xml" for number in range(4)]
+    for number, more in ((3, ";"), (4, ", ...;")):
+        lost = MemoryFetcher({SITEMAP: index(*several[:number])})
+        named = ", ".join(f"{url} failed" for url in several[:3])
+        assert f"(documents: {named}{more} " in said(SITE, lost)
     assert "\x1b" not in said(f"{GONE}\x1b[31m", MemoryFetcher({}))
 
 

@@ -75,12 +75,15 @@ class Web:
         self.pages["/sitemap.xml"] = index(*children)
         return locs
 
-    async def submit(self, db: Path, **arguments: Any) -> Submission:
+    async def submit(
+        self, db: Path, *, submit_all: bool = True, **arguments: Any
+    ) -> Submission:
         given: dict[str, Any] = {
             "endpoint": f"{self.base}/indexnow",
             "options": OPTIONS,
-            "submit_all": True,
         }
+        if submit_all:  # else it is left out
+            given["submit_all"] = True
         return await submit_changes(
             f"{self.base}/", state=db, key=KEY, **grouped(given | arguments)
         )

@@ -51,6 +51,20 @@ PUBLIC_FUNCTIONS = [
 
 
 @pytest.mark.parametrize("function", [*PUBLIC_FUNCTIONS, audit])
+def test_an_argument_has_the_same_default_everywhere(
+    function: Callable[..., Any],
+) -> None:
+    """That of `walk`; only what reads a list of sites trusts none of them by itself."""
+    usual = inspect.signature(walk).parameters
+    own = inspect.signature(function).parameters
+    for name, parameter in own.items():
+        default = getattr(usual.get(name), "default", None)
+        if isinstance(default, bool) and parameter.default is not parameter.empty:
+            trusts = name != "trusted" or "sites" not in own
+            assert parameter.default is (default and trusts), name
+
+
+@pytest.mark.parametrize("function", [*PUBLIC_FUNCTIONS, audit])
 def test_signatures_are_explicit_and_short(function: Callable[..., Any]) -> None:
     """An editor shows each argument, of 21 at most, and the documentation has a line on it."""
     parameters = inspect.signature(function).parameters
