@@ -135,7 +135,7 @@ class Transcoder:
         events: list[Event],
         data: bytes,
         *,
-        final: bool = False,
+        final: bool,
     ) -> bytes:
         """Return `data` in UTF-8; half a character, or bytes still in doubt, wait."""
         if self._other_codec is not None:
