@@ -215,6 +215,17 @@ def test_a_long_text_is_read_in_long_steps(written: str) -> None:
     assert reader.stats.delivered == 1
 
 
+def test_a_long_text_needs_no_issue_that_a_short_one_does_not() -> None:
+    """An element in it closes nothing, because the record is well-formed."""
+    field = "<description>%s<guid>https://a.example/2</guid></description>"
+    for size in (1, 10_000):
+        text = field.replace("%s", "text, " * size)
+        record = f"<item>{text}<link>https://a.example/1</link></item>"
+        document = f"<rss><channel>{record}</channel></rss>".encode()
+        assert locs(check_ways(document)) == ["https://a.example/1"]
+        assert count_issues(document) == {}
+
+
 @pytest.mark.parametrize("written", ['<x a="%s">', "<x %s a='>'>", "<x a='%s>"])
 def test_a_long_tag_is_mended(written: str) -> None:
     """It says the same as a short one that is broken, or not, in the same way."""
