@@ -150,7 +150,7 @@ class Changes:
 
     A walk with it delivers the entries that are new or differ from the previous walk, with `change`
     set. `Walk.unlisted` yields the URLs that no document lists any more, and `Walk.gone` the ones
-    that are missing from their document, and whose page answers 404 or 410.
+    that are missing from their document, and whose page responds with 404 or 410.
 
     Attributes:
         state: a file, or a `State`, that remembers the walk.

@@ -95,6 +95,8 @@ class DocumentEntries:
         """Filter entries that one acknowledgement covers, and send the kept ones."""
         context = self._context
         document = self._document
+        # Each is a part of the one before: all entries, the ones that are not known (`offered`),
+        # that pass the filters, that are no duplicates, and for which the budget is enough.
         offered = await self._memory.select(entries)
         if context.budget.exhausted is IssueCode.BUDGET_URLS:
             return False

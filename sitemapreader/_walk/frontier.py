@@ -100,7 +100,7 @@ class Frontier:
         self.digests: set[bytes] = set()
         """Digests of the bytes of the indexes that were read."""
         self.idle: frozenset[str] = frozenset()
-        """Keys of URLs of children that this walk has nothing to do with."""
+        """Keys of URLs of children that this walk ignores."""
         self._site = site
         self._capacity = capacity
         self._sitemaps: dict[str, Sitemap] = {}

@@ -183,7 +183,7 @@ class UnlistedUrl:
 
 @attrs.frozen
 class GonePage:
-    """A page that is gone: its URL is missing, and it answered 404 or 410 in two walks.
+    """A page that is gone: its URL is missing, and it responded with 404 or 410 in two walks.
 
     The URL need not be unlisted.
 

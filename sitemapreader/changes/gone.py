@@ -1,20 +1,23 @@
 """The pages of missing URLs: whether they are gone, and whether they return.
 
-Only the status of a page is asked for. It is gone when it answered 404 or 410 in two walks that are
-`confirm_after` apart, each time beside living neighbours, so that the minutes of a deployment prove
-nothing. It is asked once more three weeks later; if it lives, it has returned. A page that lives is
-asked again after 1, 2, 4 ... 32 days, as long as its URL is missing. A request without a verdict is
-made again by the walk of the next day; after ten in a row the pause grows, too. Each pause grows
-by answers of its kind only, so that a page that lives for a day is asked again a day later.
+Only the status of a page is requested. It is gone when it responded with 404 or 410 in two walks
+that are `confirm_after` apart, each time beside living neighbours, so that the minutes of a
+deployment prove nothing. It is requested once more three weeks later; if it lives, it has returned.
+A page that lives is requested again after 1, 2, 4 ... 32 days, as long as its URL is missing. A
+request without a verdict is made again by the walk of the next day; after ten in a row the pause
+grows, too. Each pause grows by responses of its kind only, so that a page that lives for a day is
+requested again a day later.
 
-Neighbours are listed pages, other ones in each walk: pages of the same script, or whose names
-differ in numbers only; else of the same folder; else of the folders above. If one responds with
-404, no page beside it is believed, until it has done so for nine days: a site may be deployed in
-each minute in which it is walked. These days are seven walks at least, and a neighbour that was not
-asked in seven walks counts from anew: two outages are no long one. Where listed pages are dead, the
-neighbours therefore stay the same, because others would be dead for no time yet. The next place is
-used only if fewer than `_CANDIDATES` are listed here, and of these none lives, and none is dead for
-a shorter time.
+- **Which neighbours.** Listed pages, other ones in each walk: pages of the same script, or whose
+  names differ in numbers only; else of the same folder; else of the folders above. Each of these
+  groups is a place (`list_places`).
+- **When a dead neighbour blocks.** If one responds with 404, no page beside it is believed, because
+  a site may be deployed in each minute in which it is walked.
+- **When it stops.** After nine days, in seven walks at least. A neighbour that was not requested in
+  seven walks starts again from zero, so two short outages do not count as a long one. The
+  neighbours stay the same while they are dead, because others would be dead for no time yet.
+- **When the next place is tried.** If fewer than `_CANDIDATES` pages are listed in a place, none of
+  them lives, and none has been dead for less than nine days.
 
 A host that fails several times in a row, by 429, 5xx or silence, is left alone for the rest of the
 walk. Its other pages stay due, and the next walk begins with them. A page that is forbidden (401,

@@ -11,11 +11,11 @@ CREATE TABLE site (
     complete INTEGER,           -- 0 in one that a limit stopped
     unlisted INTEGER,           -- how many URLs became so in it; NULL where that is not known
     waiting INTEGER,            -- how many may become so later; or NULL
-    -- what names its documents (robots.txt, guesses, the start page), as of a document below
+    -- what names its documents (robots.txt, guesses, the start page): as the columns of a document
     read_stamp INTEGER NOT NULL DEFAULT 0,
     confirmed_stamp INTEGER NOT NULL DEFAULT 0,
     missed INTEGER NOT NULL DEFAULT 0,      -- in how many runs that was not known since
-    looked_stamp INTEGER NOT NULL DEFAULT 0,  -- the last run that knew all documents and indexes
+    looked_stamp INTEGER NOT NULL DEFAULT 0,  -- `all_known_stamp`: the last run that knew all documents
     lost_stamp INTEGER NOT NULL DEFAULT 0,    -- the oldest `url.lost_stamp` that waits; 0 for none
     days TEXT NOT NULL DEFAULT '[]',        -- its last seven runs that are a day apart; JSON: an array
     rest REAL NOT NULL DEFAULT 0            -- seconds for which nothing is due after `ended`
@@ -54,14 +54,14 @@ CREATE TABLE document (
     entries INTEGER NOT NULL DEFAULT 0,
     children INTEGER NOT NULL DEFAULT 0,
     child_list TEXT CHECK (child_list IS NULL OR json_valid(child_list)), -- pairs, loc and lastmod
-    read_at REAL,               -- the time that the server vouches for it, in seconds
-    filters TEXT,               -- those that kept something of it back; NULL if nothing was
+    read_at REAL,               -- time at which the server generated it, in seconds
+    filters TEXT,               -- filters that excluded entries; NULL if none did
     is_window INTEGER NOT NULL DEFAULT 0, -- whether it lists recent items only
     -- 1: they stayed the same once although its bytes changed
     etag_lies INTEGER NOT NULL DEFAULT 0,
     lastmod_lies INTEGER NOT NULL DEFAULT 0,
     -- when to come back, in seconds: see schedule.py
-    asked_at REAL,              -- when it last answered, or was first requested; NULL before that
+    asked_at REAL,              -- when it last responded, or was first requested; else NULL
     found_at REAL,              -- when it last had news
     news REAL NOT NULL DEFAULT 0,
     hours REAL NOT NULL DEFAULT 0,        -- for which it was observed
