@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from sitemapreader import SitemapEntry, UrlEntry, Via, walk, walk_many_sync, walk_sync
+from sitemapreader._types.issues import Issue, IssueCode, Severity
 from sitemapreader._types.models import Format
 from sitemapreader._types.outcomes import Document, Role, Status, show_bytes
+from sitemapreader._walk.report import Report
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.records import Image
 from tests.support.walking import SITE, urlset
@@ -106,3 +108,61 @@ def test_a_document_says_how_it_ended() -> None:
     stalled.end(Status.FAILED, "stalled")
     stalled.end(Status.COMPLETE, "")  # the first outcome stays
     assert str(stalled) == f"{TOP}  failed (stalled)"
+
+
+def test_a_report_says_what_there_is() -> None:
+    """Numbers of a state are left out where there are none, and the worst of all comes first."""
+    report = Report(9)
+    assert repr(report) == "<Report: complete; 0 URLs; documents: none>"
+    for number, status in enumerate((Status.COMPLETE, Status.FAILED, Status.COMPLETE)):
+        document = Document(f"{SITE}{number}.xml", via=Via.ROBOTS)
+        report.end_document(document, status)
+    report.entries = 1
+    shown = "not complete; 1 URL; documents: 1 failed, 2 complete"
+    assert repr(report) == f"<Report: {shown}>"
+    report.unlisted = report.waiting = report.left = report.gone = 0
+    assert repr(report) == f"<Report: {shown}; 0 unlisted; 0 gone>"
+    report.waiting, report.left = 2, 3
+    state = "0 unlisted; 2 waiting; 3 left their feed; 0 gone"
+    assert repr(report) == f"<Report: {shown}; {state}>"
+    codes = [code for code in IssueCode if code.severity is Severity.WARNING][:6]
+    for number, code in enumerate(codes):
+        for _ in range(number + 1):
+            report.add_issue(Issue(code))
+        assert ("more kinds" in repr(report)) == (number == 5)
+    assert repr(report).endswith(
+        f"Issues: 6 {codes[5]}, 5 {codes[4]}, 4 {codes[3]}, 3 {codes[2]}, 2 {codes[1]}, "
+        "1 more kinds>"
+    )
+
+
+def test_the_children_of_a_document_are_found_by_both_of_its_addresses() -> None:
+    """A child names its parent as it was listed, or as redirects have led to it."""
+    report = Report(9)
+    new = f"{SITE}new.xml"
+    for name, parent in (("a", TOP), ("b", new), ("c", f"{SITE}other.xml"), ("d", "")):
+        document = Document(f"{SITE}{name}.xml", parent=parent)
+        report.end_document(document, Status.COMPLETE)
+    report.end_document(Document(TOP, final_url=new), Status.COMPLETE)
+    for url in (TOP, new):
+        assert [each.url[-5] for each in report.children(url)] == ["a", "b"]
+    assert report.children(f"{SITE}d.xml") == []
+
+
+def test_what_was_lost_has_its_reasons() -> None:
+    """What follows from other losses is none of its own; what is skipped on request is no loss."""
+    report = Report(0)
+    report.add_issue(Issue(IssueCode.NO_SITEMAP))
+    assert report.losses == {"no-sitemap"}
+    skipped = Document(f"{SITE}a.xml", via=Via.ROBOTS)
+    report.end_document(skipped, Status.SKIPPED, "not-followed")
+    assert report.losses == {"no-sitemap"}
+    failed = Document(f"{SITE}b.xml", via=Via.ROBOTS, http_status=500)
+    report.end_document(failed, Status.FAILED, "http-status")
+    assert report.losses == {"http-status"}
+    limited = Document(f"{SITE}c.xml", via=Via.ROBOTS)
+    report.end_document(limited, Status.SKIPPED, "budget-documents")
+    assert report.losses == {"http-status", "budget-documents"}
+    assert [document.url for document in report.documents] == [failed.url]
+    assert report.left_out == {"not-followed": 1, "budget-documents": 1}
+    assert not report.complete
