@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import fcntl
 import signal
 import subprocess
@@ -17,7 +16,6 @@ from typing import IO, TYPE_CHECKING, Any
 import pytest
 from aiohttp import web
 
-from sitemapreader._cli import main
 from tests.support import package
 from tests.support.commands import (
     open_dead_pipe,
@@ -168,17 +166,23 @@ def test_what_a_killed_run_leaves(endless: str, tmp_path: Path) -> None:
     assert len(file.read_text("utf-8").splitlines()) > 40
 
 
-def test_a_file_is_written_where_no_file_can_be_locked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+WITHOUT_LOCKS = """
+import errno, fcntl, sys
+from sitemapreader._cli import main
+
+def refuse(*_):
+    raise OSError(errno.ENOLCK, "No locks available")
+
+fcntl.flock = refuse
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_file_is_written_where_no_file_can_be_locked(tmp_path: Path) -> None:
     """Some network file systems have no locks: the run does without."""
-
-    def refuse(*_: object) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
     file = tmp_path / "urls.csv"
-    assert main([str(SITE), "-o", str(file), "-q"]) == 0
+    done = run_code(WITHOUT_LOCKS, tmp_path, str(SITE), "-o", str(file), "-q")
+    assert done.returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["urls.csv"]
     assert len(file.read_text("utf-8").splitlines()) > 40
 
