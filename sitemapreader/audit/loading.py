@@ -206,8 +206,8 @@ class WalkLoader:
         for issue in report.issues:
             if issue.code is not IssueCode.HTTP_STATUS or issue.sitemap not in pages:
                 row = issue.to_dict() | {"document": by_url.get(issue.sitemap)}
-                if row["document"] is None:  # it is about the site
-                    row["url"] = issue.url or issue.sitemap
+                if issue.code is IssueCode.NO_SITEMAP:  # no document can be its place
+                    row["url"] = issue.sitemap
                 del row["sitemap"], row["dropped"]
                 issues.append(row)
         self._database.insert_dicts("issue", issues)

@@ -28,6 +28,7 @@ from sitemapreader._read.xml.grammar import (
 )
 from sitemapreader._read.xml.markup import write_tag_pattern
 from sitemapreader._types.models import Format
+from sitemapreader.audit.sources import _match_any
 from sitemapreader.fetch.refusals import _PROTECTIONS
 from sitemapreader.pages.folder import _compile
 from tests.support.expressions import (
@@ -65,6 +66,11 @@ MADE: dict[str, tuple[str, Callable[[], Patterns]]] = {
     "sitemapreader.fetch.refusals:find_protection": (
         "fullmatch",
         lambda: [re.compile(value, re.IGNORECASE) for _, value, *_ in _PROTECTIONS],
+    ),
+    # URLs that are escaped: nothing in them repeats
+    "sitemapreader.audit.sources:_match_any": (
+        "finditer",
+        lambda: [_match_any([b"https://a.example/b", b"https://a.example/c"])],
     ),
     # parts of URLs, as `_make_pattern` writes them
     "sitemapreader._mcp.tools:SiteTools.changes": (
