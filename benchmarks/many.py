@@ -92,15 +92,14 @@ def run_many(
     count: int, port: int, **arguments: Any
 ) -> tuple[Counter[str], Counter[str]]:
     """Read all sites with `walk_many`."""
-    from sitemapreader import walk_many
+    from sitemapreader import Limits, walk_many
 
     async def read() -> tuple[Counter[str], Counter[str]]:
         urls: Counter[str] = Counter()
         sites = list_sites(count, port)
         options = make_options(port)
-        async with walk_many(
-            sites, at_once=AT_ONCE, options=options, **arguments
-        ) as run:
+        limits = Limits(sites_at_once=AT_ONCE)
+        async with walk_many(sites, limits=limits, options=options, **arguments) as run:
             async for site, rows in run.rows():
                 urls[site] += len(rows)
         return urls, Counter(str(outcome.status) for outcome in run.outcomes)

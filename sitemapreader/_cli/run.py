@@ -194,12 +194,13 @@ class SourceRun:
         has_limit = (
             self.arguments.walk_seconds is not None or not self.summary.is_for_many
         )
-        limits: Limits = self.keywords["limits"]
+        limits: Limits = attrs.evolve(
+            self.keywords["limits"], sites_at_once=self.arguments.parallel or 1
+        )
         if has_limit:  # then several sites have no shorter one of their own
             limits = attrs.evolve(limits, site_seconds=limits.walk_seconds)
         site_run = walk_many(
             self.list_tasks(),
-            at_once=self.arguments.parallel or 1,
             on_site=on_site,
             on_issue=on_issue,
             **self.keywords | {"limits": limits},

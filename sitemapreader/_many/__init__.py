@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader._api import open_changes, open_state
-from sitemapreader._many.run import PLACEHOLDER_SITE, SITES_AT_ONCE, SiteBatch, SiteRun
+from sitemapreader._many.run import PLACEHOLDER_SITE, SiteBatch, SiteRun
 from sitemapreader._many.sources import (
     FileFetcher,
     InvalidSiteError,
@@ -64,7 +64,6 @@ __all__ = [
 def walk_many(
     sites: Sites,
     *,
-    at_once: int = SITES_AT_ONCE,
     on_site: OnSite | None = None,
     since: When | None = None,
     until: When | None = None,
@@ -101,8 +100,6 @@ def walk_many(
             or another collection, it is read in a thread, because it may wait. A site named twice
             is read once, if fewer than five million others come between. A URL may lead to a site
             or to a sitemap. Other texts get an outcome, too.
-        at_once: number of sites that are read at the same time. Sites of one registrable domain
-            wait for each other.
         on_site: function that gets the `SiteOutcome` of each site when it is known. Outcomes are
             then not kept in `SiteRun.outcomes`. It must not block. An exception that it raises ends
             the run, which raises it.
@@ -124,8 +121,8 @@ def walk_many(
         trusted: True if you trust the sites. By default connections go only to public addresses
             and the ports 80 and 443; `allow_networks` and `allow_ports` of `options` open more.
         fetcher: as in `walk`: one for all sites.
-        limits: as in `walk`, for each site. `site_seconds` is the time of each site, and `max_time`
-            that of the whole run.
+        limits: as in `walk`, for each site. `site_seconds` is the time of each site, `max_time`
+            that of the whole run, and `sites_at_once` the number of sites read at the same time.
         options: as in `walk`.
 
     One fetcher serves all sites. A bug that ends the walk over one site does not end the others.
@@ -158,7 +155,7 @@ def walk_many(
         limits=limits,
         options=options,
     )
-    return SiteRun(sites, config, opened, at_once=at_once, on_site=on_site)
+    return SiteRun(sites, config, opened, on_site=on_site)
 
 
 walk_many_sync = without_async(walk_many)
@@ -187,7 +184,6 @@ def watch(
     pace: float = 6.0,
     tick_seconds: float = 60.0,
     kinds: Collection[str] = ("new", "gone"),
-    at_once: int = SITES_AT_ONCE,
     on_site: OnSite | None = None,
     since: When | None = None,
     undated: Undated = "keep",
@@ -220,7 +216,6 @@ def watch(
         kinds: kinds of changes to deliver: "new", "gone", "unlisted", "changed"; and "initial", all
             URLs of a site that is read for the first time. Without "gone" no page is requested;
             else pages are an eighth of all requests at most.
-        at_once: as in `walk_many`.
         on_site: as in `walk_many`, for each site of each round.
         since: as in `walk`; and so are the next ones.
         undated: as in `walk`.
@@ -279,7 +274,6 @@ def watch(
         named_sites,
         config,
         opened,
-        at_once=at_once,
         on_site=on_site,
         pace=pace,
         tick_seconds=tick_seconds,
@@ -394,15 +388,12 @@ class Watch(SiteRun):
         config: WalkConfig,
         state: State,
         *,
-        at_once: int,
         on_site: OnSite | None,
         pace: float,
         tick_seconds: float,
         kinds: frozenset[str],
     ) -> None:
-        super().__init__(
-            sites.values(), config, state, at_once=at_once, on_site=on_site
-        )
+        super().__init__(sites.values(), config, state, on_site=on_site)
         self._listeners.append(self._spend)
         self._named_sites = sites
         self._tick_seconds = tick_seconds

@@ -30,7 +30,7 @@ from sitemapreader._types.counts import count_units
 from sitemapreader._types.errors import StateError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.models import SitemapEntry
-from sitemapreader._types.options import check_count, check_function
+from sitemapreader._types.options import check_function
 from sitemapreader._types.outcomes import NOT_DUE, NOT_READ, SiteOutcome, SiteStatus
 from sitemapreader._types.rows import Rows, SiteRows
 from sitemapreader._types.urls import url_key
@@ -69,8 +69,6 @@ OnSite: TypeAlias = "Callable[[SiteOutcome], object]"
 Watcher: TypeAlias = "Callable[[SiteWalk, SiteOutcome], Awaitable[None]]"
 """Function that is awaited with each site that has reached its end; the shell writes messages."""
 
-SITES_AT_ONCE = 64
-"""Sites that are read at the same time, by default."""
 PLACEHOLDER_SITE = "https://localhost/"
 """A site for the check of arguments; each walk replaces it."""
 _MIN_BUFFERED_EVENTS = 256
@@ -232,11 +230,9 @@ class SiteRun(TaskStream[SiteBatch]):
         config: WalkConfig,
         state: State | None,
         *,
-        at_once: int,
         on_site: OnSite | None,
     ) -> None:
         check_function("on_site", on_site, "a SiteOutcome")
-        check_count("at_once", at_once)
         self.outcomes: list[SiteOutcome] = []
         self.repeated = 0
         self.is_cut = False
@@ -245,7 +241,7 @@ class SiteRun(TaskStream[SiteBatch]):
         self._config = config
         """The arguments of each walk but its site."""
         self._schedule = SiteSchedule(state)
-        self._places = SitePlaces(at_once)
+        self._places = SitePlaces(config.limits.sites_at_once)
         self._listeners = [] if on_site is None else [on_site]
         self._watcher: Watcher | None = None
         self._limits = RunLimits(config.limits)

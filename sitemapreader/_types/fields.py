@@ -25,6 +25,7 @@ WALK_ARGUMENTS = frozenset(
 NESTED_ARGUMENTS: dict[str, str] = {
     "changes": "state=Changes(state)",
     "initial": 'kinds=("new", "gone", "initial")',
+    "at_once": "limits=Limits(sites_at_once=...)",
 }
 """Fields of options, and arguments of 0.3 -> how they are written now."""
 NO_HINT = " see its documentation"

@@ -251,6 +251,9 @@ class Limits:
     site_seconds: float = _limit(SITE_SECONDS)
     """Time of each of many sites, without the time for which you hold it up (unless you block the
     event loop). The URLs read until then are kept."""
+    sites_at_once: int = _limit(64)
+    """Number of sites that are read at the same time. Sites of one registrable domain wait for
+    each other."""
 
     __repr__ = _show_changed
 

@@ -61,6 +61,7 @@ SCALE_ARGUMENTS = {
     "headers": "fetch=FetchOptions(user_agent=...), because other headers would go to strangers",
     "max_urls": "site_urls=...",
     "max_time": "site_seconds=...",
+    "sites_at_once": "hosts_at_once=...",
 }
 """Arguments of a walk, and their fields -> how they are written in `ScaleOptions`."""
 

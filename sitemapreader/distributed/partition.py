@@ -332,7 +332,6 @@ async def read_hosts(
     """Read hosts into a local folder, which may have a state; return it."""
     run = walk_many(
         sites,
-        at_once=max(1, options.hosts_at_once // PARTITIONS_AT_ONCE),
         search=Search(probe="few"),
         state=Changes(
             State(
@@ -346,6 +345,7 @@ async def read_hosts(
         limits=attrs.evolve(
             options.limits,
             site_seconds=options.site_seconds,
+            sites_at_once=max(1, options.hosts_at_once // PARTITIONS_AT_ONCE),
             max_urls=options.site_urls,
         ),
         options=options.fetch,

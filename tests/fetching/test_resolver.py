@@ -16,7 +16,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from sitemapreader import FetchError, FetchOptions, IssueCode, walk, walk_many
+from sitemapreader import FetchError, FetchOptions, IssueCode, Limits, walk, walk_many
 from sitemapreader.fetch import HttpFetcher
 from tests.support import package
 from tests.support.faults import DOCUMENT, FaultServer
@@ -172,7 +172,9 @@ async def open_fetcher(
 async def read_all(server: Server, fetcher: HttpFetcher, names: list[str]) -> int:
     """Walk over the sites of names; return how many URLs there are."""
     sites = [f"http://{name}:{server.port}/" for name in names]
-    async with walk_many(sites, fetcher=fetcher, at_once=40) as run:
+    async with walk_many(
+        sites, fetcher=fetcher, limits=Limits(sites_at_once=40)
+    ) as run:
         return sum([len(entries) async for _, entries in run.batches()])
 
 

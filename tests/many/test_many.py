@@ -169,7 +169,10 @@ async def test_sites_of_one_domain_wait_for_each_other() -> None:
         running.discard(outcome.site)
 
     async with walk_many(
-        hosts, fetcher=Watched(make_web(*hosts)), on_site=forget, at_once=8
+        hosts,
+        fetcher=Watched(make_web(*hosts)),
+        on_site=forget,
+        limits=Limits(sites_at_once=8),
     ) as run:
         assert sum([len(entries) async for _, entries in run.batches()]) == 8 * URLS
     assert most == 1
@@ -270,7 +273,9 @@ async def test_leaving_early_leaves_nothing_running() -> None:
             async with super().open(url) as response:
                 yield response
 
-    async with walk_many(HOSTS, at_once=4, fetcher=Stuck(make_web(*HOSTS))) as run:
+    limits = Limits(sites_at_once=4)
+    fetcher = Stuck(make_web(*HOSTS))
+    async with walk_many(HOSTS, limits=limits, fetcher=fetcher) as run:
         async for site, _ in run.batches():
             if site == "s9.example":
                 break
@@ -388,7 +393,7 @@ async def test_sites_are_strangers_unless_they_are_trusted() -> None:
     [
         ("https://one.example/", {}, TypeError),
         (b"x", {}, TypeError),
-        ([], {"at_once": 0}, ValueError),
+        ([], {"sites_at_once": 0}, ValueError),
         ([], {"max_urls": 0}, ValueError),
         ([], {"site_seconds": 0}, ValueError),
         ([], {"unlisted": True}, TypeError),
@@ -521,7 +526,7 @@ async def test_many_names_of_a_slow_domain_hold_up_nobody() -> None:
             hosts,
             fetcher=fetcher,
             on_site=note,
-            at_once=2,
+            limits=Limits(sites_at_once=2),
             search=Search(probe="never"),
         ) as run:
             async for _ in run.batches():
@@ -541,7 +546,7 @@ async def test_names_far_behind_may_come_again() -> None:
     """So many names are remembered, and then others: memory has an end, and no site is left out."""
     names = [f"{number}.example" for number in (0, 1, 0, 2, 0, 0, 3, 0, 1, 3)]
     async with walk_many(
-        names, fetcher=MemoryFetcher(make_web(*names)), at_once=1
+        names, fetcher=MemoryFetcher(make_web(*names)), limits=Limits(sites_at_once=1)
     ) as run:
         async for _ in run.batches():
             pass
@@ -633,7 +638,7 @@ async def test_the_login_of_a_site_is_handed_to_the_fetcher() -> None:
         *(SiteTask("https://two.example/", name=name) for name in ("here", "there")),
     ]
     fetcher = Trusting(make_web("one.example", "two.example"))
-    async with walk_many(tasks, fetcher=fetcher, at_once=1) as run:
+    async with walk_many(tasks, fetcher=fetcher, limits=Limits(sites_at_once=1)) as run:
         async for _ in run.batches():
             pass
     assert "https://me:secret@one.example/" in trusted
@@ -662,7 +667,7 @@ async def test_the_time_of_a_run_is_that_of_all_sites() -> None:
     def tell() -> float:
         return now() + passed
 
-    arguments: Any = {"at_once": 1, "max_time": timedelta(seconds=100)}
+    arguments: Any = {"sites_at_once": 1, "max_time": timedelta(seconds=100)}
     with mock.patch.object(loop, "time", tell):
         _, outcomes = await read(
             HOSTS[:3], {}, fetcher=Slow(make_web(*HOSTS[:3])), **arguments

@@ -53,7 +53,10 @@ async def read_all() -> dict[str, Any]:
             resolver = aiohttp.ThreadedResolver()
             async with HttpFetcher(options, resolver=resolver) as fetcher:
                 run = walk_many(
-                    lines, fetcher=fetcher, search=Search(probe="few"), at_once=8
+                    lines,
+                    fetcher=fetcher,
+                    search=Search(probe="few"),
+                    limits=Limits(sites_at_once=8),
                 )
                 async with run:
                     entries = [len(rows) async for _, rows in run.rows()]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import Changes, walk, walk_sync
+from sitemapreader import Changes, Limits, walk, walk_sync
 from sitemapreader._many import walk_many
 from sitemapreader._types.errors import StateError
 from sitemapreader.changes import State
@@ -306,7 +306,7 @@ async def test_a_fault_within_one_site_costs_no_other(db: Path) -> None:
         pages |= {f"{name}s.xml": urlset(f"{name}page")}
     state, fetcher = State(db, clock=clock), MemoryFetcher(pages)
     async with walk_many(
-        names, state=Changes(state), fetcher=fetcher, at_once=1
+        names, state=Changes(state), fetcher=fetcher, limits=Limits(sites_at_once=1)
     ) as run:
         assert [site async for site, _ in run.batches()] == names[1:]
     assert [outcome.status for outcome in run.outcomes] == [

@@ -14,7 +14,7 @@ _CLASSES = {
     "limits": Limits,
     "options": FetchOptions,
 }
-_LIMITS = ("max_urls", "max_time", "site_seconds")
+_LIMITS = ("max_urls", "max_time", "site_seconds", "sites_at_once")
 _OPTIONS = ("respect_robots", "map_hosts")
 _CHANGES = ("unlisted", "gone", "revisit")
 

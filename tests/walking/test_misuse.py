@@ -277,7 +277,7 @@ VALUES: list[tuple[Callable[..., Any], str, object, str]] = [
     (distributed.ScaleOptions, "limits", 3, "write limits=Limits(...)"),
     (partial(walk, SITE), "options", {}, "write options=FetchOptions(...)"),
     (partial(walk, SITE), "fetcher", len, "FunctionFetcher(function)"),
-    (partial(walk, SITE), "at_once", 4, "write walk_many(sites, at_once=...)"),
+    (partial(walk, SITE), "at_once", 4, "write limits=Limits(sites_at_once=...)"),
     (walk, "site", [SITE, SITE], "must be one URL, got list: write walk_many(sites)"),
     (
         partial(to_dataframe, SITE),

@@ -326,7 +326,7 @@ async def test_what_was_not_taken_comes_again(watched: Watched) -> None:
     watched.now += 5 * HOUR
     taken: list[str] = []
     for _ in range(2):
-        async with watched.watch(at_once=1) as changes:
+        async with watched.watch(limits=Limits(sites_at_once=1)) as changes:
             async for site, entries in changes.batches():
                 taken.append(site)
                 assert len(entries) == 1

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
+
 from sitemapreader._cli.config import get_output_path
 from sitemapreader._cli.parser import (
     ALL_READ,
@@ -58,6 +60,8 @@ def run_watch(arguments: argparse.Namespace) -> int:
 
     kinds = [*arguments.kinds, *[INITIAL] * bool(arguments.initial)]
 
+    limits = attrs.evolve(run.keywords["limits"], sites_at_once=arguments.parallel)
+
     async def work() -> int:
         with usage_errors(ValueError):
             changes = watch(
@@ -65,9 +69,8 @@ def run_watch(arguments: argparse.Namespace) -> int:
                 state=arguments.state_file,
                 pace=arguments.pace,
                 kinds=kinds,
-                at_once=arguments.parallel,
                 on_site=note,
-                **run.keywords,
+                **run.keywords | {"limits": limits},
             )
         async with changes:
             async for site, entries in changes.batches():
