@@ -206,7 +206,8 @@ class WalkLoader:
         for issue in report.issues:
             if issue.code is not IssueCode.HTTP_STATUS or issue.sitemap not in pages:
                 row = issue.to_dict() | {"document": by_url.get(issue.sitemap)}
-                if issue.code is IssueCode.NO_SITEMAP:  # no document can be its place
+                is_about_site = issue.code is IssueCode.NO_SITEMAP
+                if is_about_site and row["document"] is None:
                     row["url"] = issue.sitemap
                 del row["sitemap"], row["dropped"]
                 issues.append(row)
