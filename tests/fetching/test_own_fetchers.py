@@ -30,14 +30,19 @@ HOME = "https://www.example.org"
 URLS = [f"{HOME}/{number}" for number in range(3)]
 SITEMAP = f"<urlset>{''.join(f'<url><loc>{url}</loc></url>' for url in URLS)}</urlset>".encode()
 PAGES = {
-    f"{HOME}/robots.txt": b"User-agent: *\nCrawl-delay: 3\nUser-agent: OwnBot\nCrawl-delay: 5",
+    f"{HOME}/robots.txt": b"User-agent: *",
     f"{HOME}/sitemap.xml": SITEMAP,
 }
 
 
+QUICK = FetchOptions(retry_wait_seconds=0.01)
+
+
 async def fetch_one(fetcher: Any) -> Document:
     """Walk over one sitemap with a fetcher; return its outcome."""
-    async with walk(sitemaps=[f"{HOME}/sitemap.xml"], fetcher=fetcher) as entries:
+    async with walk(
+        sitemaps=[f"{HOME}/sitemap.xml"], fetcher=fetcher, options=QUICK
+    ) as entries:
         assert [entry async for entry in entries] == []
     (document,) = [each for each in entries.report.documents if each.via is not None]
     return document
@@ -45,7 +50,8 @@ async def fetch_one(fetcher: Any) -> Document:
 
 async def read(fetcher: Any, **how: Any) -> tuple[list[str], Report]:
     """Walk with a fetcher; return the URLs and the report."""
-    async with walk(HOME, fetcher=fetcher, **grouped(how)) as entries:
+    how = {"options": QUICK} | grouped(how)
+    async with walk(HOME, fetcher=fetcher, **how) as entries:
         found = [entry.loc async for entry in entries]
     return found, entries.report
 
@@ -86,8 +92,10 @@ async def test_attributes_of_any_name_are_no_hooks(value: object) -> None:
     assert (found, report.complete) == (URLS, True)
 
 
-async def test_hooks_are_used_by_their_types() -> None:
+async def test_hooks_are_used_by_their_types(monkeypatch: pytest.MonkeyPatch) -> None:
     """A method `set_crawl_delay` is told the delay; options of its own are the walk's."""
+    robots = b"User-agent: *\nCrawl-delay: 3\nUser-agent: OwnBot\nCrawl-delay: 5"
+    monkeypatch.setitem(PAGES, f"{HOME}/robots.txt", robots)
     told: list[tuple[str, float]] = []
 
     class Polite(Own):
@@ -97,7 +105,7 @@ async def test_hooks_are_used_by_their_types() -> None:
         def set_crawl_delay(self, host_url: str, seconds: float) -> None:
             told.append((host_url, seconds))
 
-    await read(Polite(SITEMAP))
+    await read(Polite(SITEMAP), options=None)
     assert [seconds for _, seconds in told] == [5]
 
 
