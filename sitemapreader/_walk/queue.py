@@ -117,7 +117,7 @@ class SitemapQueue:
                     self.start_worker()
                 return sitemap
             heapq.heappush(self._waiting, picked)
-            self._breaker.end_trial(sitemap.entry.loc)
+            self._breaker.end_trial(sitemap.awaited_url)
             self._changed.clear()
             await self._changed.wait()
 
@@ -164,7 +164,7 @@ class SitemapQueue:
             place, sitemap = heapq.heappop(self._waiting)
             if sitemap.state is not SitemapState.WAITING:
                 continue
-            url = sitemap.entry.loc
+            url = sitemap.awaited_url
             wait = breaker.wait(url)
             if wait == 0:
                 breaker.begin_trial(url)
@@ -178,7 +178,7 @@ class SitemapQueue:
         return None
 
     def _put_aside(self, place: QueuePlace, sitemap: Sitemap) -> None:
-        origin = origin_of(sitemap.entry.loc)
+        origin = origin_of(sitemap.awaited_url)
         self._parked[origin].append((place, sitemap))
 
     def _wake(self, origins: list[str]) -> None:

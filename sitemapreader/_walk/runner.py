@@ -143,12 +143,13 @@ class WalkRunner:
 
     async def _work(self) -> None:
         while (sitemap := await self.frontier.take()) is not None:
+            tried_url = sitemap.awaited_url
             try:
                 await self._visit(sitemap)
                 sitemap.check_release()
                 self.context.report.announce_outcomes()
             finally:
-                self.context.breaker.end_trial(sitemap.entry.loc)
+                self.context.breaker.end_trial(tried_url)
                 self.frontier.release(sitemap)
             await self.context.loop_share.yield_if_due()
         self._idle_workers += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -468,6 +469,41 @@ async def test_a_host_that_asks_to_wait_is_not_reached_by_redirects() -> None:
         assert read.report.outcome.reason == "retry-later"
         fill(site, 5, move)
         slow.requested.clear()
+        site.requested.clear()
         read = await read_site(site.base, hosts="any", options=options)
         assert slow.requested == ["/robots.txt"]
+        assert count_children(site) == 5  # each of them once
+    reasons = Counter(each.reason for each in read.report.documents)
+    assert reasons["host-refuses"] == 5
     assert not read.report.complete
+
+
+async def test_a_host_that_recovers_is_reached_by_redirects_again() -> None:
+    """A sitemap waits for the host that it redirects to, and not for its own, which responds."""
+    failures = FAILURES
+    async with serve_site() as slow, serve_site() as site:
+        slow.base = slow.base.replace("127.0.0.1", "localhost")
+        port = int(slow.base.rpartition(":")[2])
+        options = attrs.evolve(
+            QUICK, allow_ports=(port,), allow_networks=("127.0.0.0/8",), max_attempts=1
+        )
+
+        async def move(request: web.Request) -> Answer:
+            location = {"Location": f"{slow.base}{request.path}"}
+            return Answer(status=301, headers=location)
+
+        async def recover(request: web.Request) -> Answer:
+            nonlocal failures
+            failures -= 1
+            if failures >= 0:
+                return Answer(status=403)
+            return answer_urls(request.path)
+
+        children = 3 * FAILURES
+        fill(site, children, move)
+        fill(slow, children, recover)
+        read = await read_site(site.base, hosts="any", options=options)
+        assert count_children(slow) == children
+        # each is requested once, and at most once more when the other host has paused
+        assert count_children(site) <= 2 * children
+    assert len(read.locs) == children - FAILURES
