@@ -22,6 +22,13 @@ _EMPTY_VALUES: dict[str, Any] = {
     field.name: field.default for field in attrs.fields(UrlEntry)
 }
 """Attribute of an entry -> its value where there is none."""
+_LAST_BY_POSITION = "priority_text"
+_PLACE_BY_POSITION = 14
+if [*_EMPTY_VALUES].index(_LAST_BY_POSITION) != _PLACE_BY_POSITION:
+    raise TypeError(
+        "EntryColumns makes entries by position: put new rows at the end of UrlEntry, after "
+        f"{_LAST_BY_POSITION}"
+    )
 
 
 @attrs.define(eq=False, weakref_slot=False)
@@ -46,6 +53,7 @@ class EntryColumns:
         return len(self.loc)
 
     def __iter__(self) -> Iterator[UrlEntry]:
+        # by position: `map` makes the rows without a function of Python in between
         none = repeat(None)
         empty = repeat(())
         return map(

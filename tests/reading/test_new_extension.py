@@ -47,13 +47,33 @@ print([column.meaning for column in COLUMNS if column.name == "stalls"])
 '''
 
 
-def run_with(tmp_path: Path, of_class: str, of_row: str, code: str) -> list[str]:
-    """Run code with a copy of the package that has one more extension; return what it prints."""
+LAST = "    priority_text: str | None = attrs.field(default=None, eq=False)\n"
+PLAIN = """
+from tests.support.reading import check_ways
+
+record = "<url><loc>https://a.b/</loc><changefreq>weekly</changefreq><priority>0.4</priority></url>"
+root = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:demo="urn:Demo/2">'
+(entry,) = check_ways((root + record + "</urlset>").encode())
+print(entry.changefreq_text, entry.priority_text, entry.stalls)
+"""
+
+
+def run_with(
+    tmp_path: Path,
+    of_class: str,
+    of_row: str,
+    code: str,
+    last: str = LAST,
+    error: str = "",
+) -> list[str]:
+    """Run code with a copy of the package that has one more extension; return what it prints.
+
+    Its row stands after the row `last`.
+    """
     shutil.copytree(package.ROOT / "sitemapreader", tmp_path / "sitemapreader")
     models = tmp_path / "sitemapreader" / "_types" / "models.py"
     text = models.read_text(encoding="utf-8")
     text = text.replace("class Alternate(", f"{of_class}\n\nclass Alternate(")
-    last = "    change: Change | None = None\n"
     models.write_text(text.replace(last, last + of_row), encoding="utf-8")
     paths = os.pathsep.join([str(tmp_path), str(package.ROOT)])
     done = subprocess.run(
@@ -64,17 +84,25 @@ def run_with(tmp_path: Path, of_class: str, of_row: str, code: str) -> list[str]
         text=True,
         check=False,
     )
-    assert done.stderr == ""
+    if not error:
+        assert done.stderr == ""
+    assert error in done.stderr
     return done.stdout.splitlines()
 
 
-def test_one_class_and_one_row(tmp_path: Path) -> None:
-    """With the two blocks of the page, values, Issues, columns and comparison are there."""
+def read_blocks() -> tuple[str, str]:
+    """Return the code of a class and of a row, as the page for contributors has them."""
     page = (package.ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
     blocks = re.findall(
         r"```python\n(.*?)```", page.partition("extension with types\n")[2], re.DOTALL
     )
     of_class, of_row = blocks[:2]
+    return of_class, of_row
+
+
+def test_one_class_and_one_row(tmp_path: Path) -> None:
+    """With the two blocks of the page, values, Issues, columns and comparison are there."""
+    of_class, of_row = read_blocks()
     assert run_with(tmp_path, of_class, of_row, TRY) == [
         "12.5 EUR 2026 () ()",
         "('red', 'blue')",
@@ -84,6 +112,18 @@ def test_one_class_and_one_row(tmp_path: Path) -> None:
         "True",
         "['where it is for sale']",
     ]
+
+
+def test_records_without_the_extension_stay_as_they_are(tmp_path: Path) -> None:
+    """Entries that are made by position have each value at its place."""
+    assert run_with(tmp_path, *read_blocks(), PLAIN) == ["weekly 0.4 ()"]
+
+
+def test_a_row_that_is_not_the_last_is_refused(tmp_path: Path) -> None:
+    """Otherwise the values of all fields after it would move by one, silently."""
+    told = "put new rows at the end of UrlEntry"
+    last = "    extras: tuple[Extra, ...] = ()\n"
+    assert run_with(tmp_path, *read_blocks(), PLAIN, last, told) == []
 
 
 PRODUCT = '''
