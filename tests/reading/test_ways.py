@@ -6,13 +6,26 @@ import os
 import subprocess
 import sys
 from random import Random
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 from sitemapreader import Issue, IssueCode, SitemapReader
+from sitemapreader._read.xml.batches import find_record
 from sitemapreader._types.models import UrlEntry
-from tests.support.reading import URLSET, check_ways, count_issues, locs, urlset
+from tests.support.reading import (
+    URLSET,
+    check_ways,
+    count_issues,
+    locs,
+    urlset,
+)
 from tests.support.scale import SCALE
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+T = TypeVar("T")
 
 IMAGES = (
     "<image:image><image:loc>https://i.example/%d.jpg</image:loc></image:image>",
@@ -300,6 +313,41 @@ def test_an_image_needs_its_url_and_nothing_else(
 
 
 # -- the switch in the environment that turns the patterns off
+
+TAGS = """<url ><loc>https://a.b/1</loc><x></url
+   ><url><loc>https://a.b/2</loc><!-- <url> --><b/></x></url><url
+   a='1' b = "2"><loc>https://a.b/3</loc><y><![CDATA[</url>]]></url><url c = '3'  d='4' />"""
+
+
+def find_spans(text: str, step: int) -> list[object]:
+    """Find the records of a text; return where each begins and ends, and whether it is cut."""
+    spans: list[object] = []
+    position = 0
+    while True:
+        found = run_to_end(find_record(text, position, frozenset({"url"}), step))
+        if found is None:
+            return spans
+        spans.append(found)
+        (_, position), _ = found
+
+
+def run_to_end(steps: Generator[object, None, T]) -> T:
+    """Return what a generator returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            value: T = end.value
+            return value
+
+
+@pytest.mark.parametrize("step", [1, 2, 5, 11, 23, 47, 95])
+def test_tags_are_found_wherever_a_step_of_the_search_ends(step: int) -> None:
+    """A long record is searched by steps, and each may end inside of any tag."""
+    usual = find_spans(TAGS, len(TAGS))
+    assert find_spans(TAGS, step) == usual
+    assert len(usual) == 4
+
 
 CODE = """
 from unittest import mock

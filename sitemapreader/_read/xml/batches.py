@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 _UTF_8 = getincrementaldecoder("utf-8")
 _SEARCHED_CHARS = 8_192
 """Characters of a record that are searched between two pauses, in 5 ms if all of it is tags."""
+_SEARCH_STEP_CHARS = 131_072
+"""Characters in which the next tag is looked for at once: some 5 ms if they are full of others."""
 _LONGEST_MARK = 256
 """Characters that are kept of skipped text: the end may begin in them."""
 _ANY_TAG = re.compile(rf"{HIDDEN}|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>")
@@ -93,19 +95,21 @@ def find_record(
     text: str,
     position: int,
     records: frozenset[str],
+    step: int = _SEARCH_STEP_CHARS,
 ) -> Generator[list[Event], None, tuple[Span, bool] | None]:
     """Return where the next record begins and ends, and whether it lacks its end tag.
 
     It ends with the end tag of the name that it began with. Elements of that name inside of it are
     counted; those with another prefix are ignored. If its end tag is missing, it ends where the
-    next one begins. `None` if that is not in the text yet. A long search yields empty lists.
+    next one begins. `None` if that is not in the text yet. A long search yields empty lists, and
+    looks at `step` characters at once.
     """
     name = ""
     begin = 0
     depth = 0
     checked = 0
     around: list[str] = []
-    for tag in _find_tags(text, position, records):
+    for tag in _find_tags(text, position, records, step):
         if tag is None:
             yield []
             continue
@@ -136,11 +140,28 @@ def _find_tags(
     text: str,
     position: int,
     records: frozenset[str],
+    step: int,
 ) -> Iterator[re.Match[str] | None]:
     """Yield the tags of records that nothing hides, and `None` for a pause in a long search."""
     markup = _write_markup_pattern(records)
     paused = position
-    while tag := markup.search(text, position):
+    while True:
+        end = position + step
+        tag = markup.search(text, position, end)
+        if tag is None and end >= len(text):
+            return
+        if tag is None:
+            begin = text.rfind(
+                "<", position, end
+            )  # of a tag that the step may have cut
+            if begin == position:
+                step *= 2
+            else:
+                position = begin if begin > 0 else end
+            yield None
+            continue
+        if tag[2] and not tag[3]:
+            tag = markup.search(text, tag.start()) or tag
         position = tag.end()
         if closing := CLOSINGS.get(tag[0]):
             end = text.find(closing, position)
@@ -318,6 +339,8 @@ class XmlReader:
         record_start, record_end = span
         if record_start >= end:
             return False
+        if record_end - start > _SEARCHED_CHARS:
+            yield []
         if pass_nothing(window.text, start) != record_start:
             yield from self._read_outside(record_start)
             if not is_odd_span:

@@ -182,8 +182,12 @@ class TreeReader:
         """Build the elements of a text, which may all begin alike; none if it is refused."""
         root = Element("")
         repairs: Repairs = {}
-        is_long = len(text) > _STEP_CHARS and _has_long_tag(text)
-        if is_long or self._is_refused(text):
+        is_refused = self._is_refused(text)
+        if not is_refused and len(text) > _STEP_CHARS:
+            yield []
+            is_refused = _has_long_tag(text)
+            yield []
+        if is_refused:
             return root, repairs
         has_reference = "&" in text and len(text) <= _STEP_CHARS
         if has_reference and ODD_REFERENCE.search(text):
