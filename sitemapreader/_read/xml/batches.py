@@ -151,9 +151,8 @@ def _find_tags(
         if tag is None and end >= len(text):
             return
         if tag is None:
-            begin = text.rfind(
-                "<", position, end
-            )  # of a tag that the step may have cut
+            # the step may have cut the tag that begins last
+            begin = text.rfind("<", position, end)
             if begin == position:
                 step *= 2
             else:
