@@ -63,6 +63,8 @@ class SitemapQueue:
         """Origin that is paused -> the sitemaps that wait for it."""
         self._taken: dict[Sitemap, QueuePlace] = {}
         """The sitemaps that workers have."""
+        self._refused: dict[Sitemap, str] = {}
+        """Sitemap -> the URL to which it redirects, whose host is paused."""
         self._changed = asyncio.Event()
 
     def __len__(self) -> int:
@@ -117,7 +119,7 @@ class SitemapQueue:
                     self.start_worker()
                 return sitemap
             heapq.heappush(self._waiting, picked)
-            self._breaker.end_trial(sitemap.awaited_url)
+            self._breaker.end_trial(self.find_awaited(sitemap))
             self._changed.clear()
             await self._changed.wait()
 
@@ -128,6 +130,14 @@ class SitemapQueue:
         with suppress(TimeoutError):
             async with asyncio.timeout(pause):
                 await self._changed.wait()
+
+    def note_refusal(self, sitemap: Sitemap, url: str) -> None:
+        """Note that a request ended at a URL, after redirects perhaps, whose host is paused."""
+        self._refused[sitemap] = url
+
+    def find_awaited(self, sitemap: Sitemap) -> str:
+        """Return the URL whose host decides when a sitemap may be requested."""
+        return self._refused.get(sitemap, sitemap.entry.loc)
 
     def release(self, sitemap: Sitemap) -> None:
         """End the work on a sitemap; one that waits again is put aside."""
@@ -164,7 +174,7 @@ class SitemapQueue:
             place, sitemap = heapq.heappop(self._waiting)
             if sitemap.state is not SitemapState.WAITING:
                 continue
-            url = sitemap.awaited_url
+            url = self.find_awaited(sitemap)
             wait = breaker.wait(url)
             if wait == 0:
                 breaker.begin_trial(url)
@@ -178,7 +188,7 @@ class SitemapQueue:
         return None
 
     def _put_aside(self, place: QueuePlace, sitemap: Sitemap) -> None:
-        origin = origin_of(sitemap.awaited_url)
+        origin = origin_of(self.find_awaited(sitemap))
         self._parked[origin].append((place, sitemap))
 
     def _wake(self, origins: list[str]) -> None:

@@ -143,7 +143,7 @@ class WalkRunner:
 
     async def _work(self) -> None:
         while (sitemap := await self.frontier.take()) is not None:
-            tried_url = sitemap.awaited_url
+            tried_url = self.frontier.queue.find_awaited(sitemap)
             try:
                 await self._visit(sitemap)
                 sitemap.check_release()

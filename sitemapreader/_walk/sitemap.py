@@ -35,9 +35,6 @@ class Sitemap(SitemapLife):
     """The keys of its URLs after redirects, and of its parent if that was not an index."""
     document: Document | None = None
     """Its document, from its first request."""
-    refused_url: str = ""
-    """The URL at which its last request ended, by itself or after redirects, because the host there
-    is paused."""
     duplicate_of: Sitemap | None = None
     """The sitemap that reads the same document, after a redirect."""
     was_read_before: bool = False
@@ -53,11 +50,6 @@ class Sitemap(SitemapLife):
         if self.parent is None:
             return 0
         return self.parent.depth + 1
-
-    @property
-    def awaited_url(self) -> str:
-        """The URL whose host decides when the sitemap is requested, or requested again."""
-        return self.refused_url or self.entry.loc
 
     @property
     def referrers(self) -> tuple[str, ...]:

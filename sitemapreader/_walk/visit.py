@@ -104,7 +104,7 @@ class Visit:
                 if error.code in PAUSE_CODES and is_requested:
                     context.budget.spend_documents(-1)
                     document.add_error(error)
-                    sitemap.refused_url = error.url
+                    self._walk.frontier.queue.note_refusal(sitemap, error.url)
                     sitemap.process(SitemapTransition.PARK)
                     return
                 self._verdict.fault = error
