@@ -110,8 +110,15 @@ def test_a_disk_without_room_for_what_memory_cannot_hold(
     folder: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A temporary database that cannot spill is an OSError that names TMPDIR; its folder goes."""
-    limit_memory(monkeypatch, 4)  # in 2 MB, memory may be short before the disk is
+    limit_memory(monkeypatch, 4)
     monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
-    with pytest.raises(OSError, match="set TMPDIR to a folder on another disk"):
-        audit_sync(folder)
-    assert list(small_disk.iterdir()) == []
+    told = ""
+    # memory may be short before the disk is: DuckDB leaves that to chance
+    for _ in range(8):
+        with pytest.raises(OSError, match=r"set TMPDIR|of memory") as failed:
+            audit_sync(folder)
+        assert list(small_disk.iterdir()) == []
+        told += str(failed.value)
+        if "set TMPDIR" in told:
+            break
+    assert "set TMPDIR to a folder on another disk" in told
