@@ -1,4 +1,4 @@
-"""What an audit takes for the old site: a sitemap, a crawl, a build; and what it refuses."""
+"""Sources for the old site of an audit: a sitemap, a crawl, a build; and refused ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WAS = ("was-*",)
 async def test_the_old_site_is_given_in_many_ways(tmp_path: Path, kind: str) -> None:
     """A sitemap, a crawl or a URL: its URLs are asked for as they are.
 
-    Of a crawl only pages count that were there, and could be indexed.
+    Of a crawl, only pages that existed and could be indexed count.
     """
     async with serve_pages(**{"": page(), "new": page()}) as server:
         publish(server, "", "new")
@@ -128,7 +128,7 @@ async def test_an_old_build_is_the_pages_that_it_had(tmp_path: Path) -> None:
 async def test_an_old_site_without_urls_is_refused(
     tmp_path: Path, was: Any, message: str
 ) -> None:
-    """What has no old URL is wrong usage, and nothing of the new site is asked for."""
+    """An input without an old URL is wrong usage, and the new site gets no request."""
     build(
         tmp_path,
         **{"empty.csv": "a,b\n", "empty.xml": list_pages("https://a.example/")},

@@ -151,7 +151,7 @@ async def test_bugs_of_a_fetcher_come_to_the_caller(error: Exception) -> None:
 async def test_a_body_that_breaks_off_loses_only_its_rest(
     error: Exception, code: str, said: str
 ) -> None:
-    """What came before an error of the system is delivered, and the error is told."""
+    """URLs read before an error of the system are delivered, and the error is reported."""
 
     class Broken(StoredResponse):
         async def chunks(self) -> AsyncIterator[bytes]:

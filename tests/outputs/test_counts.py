@@ -102,7 +102,7 @@ def test_a_url_counts_for_its_host_month_or_language(
 
 
 def test_frequent_values_come_first() -> None:
-    """Those that are as frequent are in the order of their texts."""
+    """Counts that are equal are listed in the order of their texts."""
     entries = [UrlEntry(f"{SITE}{folder}/x") for folder in "cabbc"]
     assert [*count("folder", *entries)] == [f"{SITE}{folder}/" for folder in "bca"]
 

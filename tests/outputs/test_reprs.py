@@ -150,7 +150,7 @@ def test_the_children_of_a_document_are_found_by_both_of_its_addresses() -> None
 
 
 def test_what_was_lost_has_its_reasons() -> None:
-    """What follows from other losses is none of its own; what is skipped on request is no loss."""
+    """A consequence of another loss is not counted, nor is a sitemap skipped on request."""
     report = Report(0)
     report.add_issue(Issue(IssueCode.NO_SITEMAP))
     assert report.losses == {"no-sitemap"}

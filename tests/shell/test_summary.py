@@ -129,7 +129,7 @@ def sum_up(report: Report, site: str = SITE, **fields: Any) -> list[str]:
 
 
 def test_lost_documents_are_named_up_to_ten() -> None:
-    """Those of each reason are named by themselves, and the others counted."""
+    """Sitemaps are named under their reason, and the rest are counted."""
     report = Report(99)
     report.entries = 1
     for number in range(10):
