@@ -292,7 +292,7 @@ class SiteTools:
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> ToolAnswer:
-        """Read all sitemaps: what each is, how many URLs it lists, which failed, and why.
+        """Read all sitemaps: the kind of each, its number of URLs, and the reasons of failures.
 
         Rows: url; kind, its format or role; status: complete, partial, failed or skipped; why it
         was not read completely; urls and sitemaps that it lists; bytes, as they came over the wire;
@@ -488,7 +488,7 @@ class SiteTools:
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> ToolAnswer:
-        """Judge the sitemaps of a site by rules: what is wrong, and what to do.
+        """Judge the sitemaps of a site by rules: its faults, and how to mend them.
 
         Rows: rule, severity, what is wrong, count out of how many (of), advice, and examples, up to
         three URLs or documents.

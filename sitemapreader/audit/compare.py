@@ -83,7 +83,7 @@ class _Report:
     losses: set[str] | None
 
     def find_new_losses(self, before: _Report) -> list[str]:
-        """Return what was not read, though the earlier audit has read it."""
+        """Return the losses that the earlier audit did not have."""
         if self.losses is None or before.losses is None:
             return []
         return sorted(self.losses - before.losses)
@@ -207,7 +207,7 @@ def _read_report(content: Any, moves: Mapping[str, str]) -> _Report:
 
 
 def _name_losses(facts: Any) -> set[str] | None:
-    """Return what was not read; `None` if a report of an earlier version does not name it."""
+    """Return the losses of a report; `None` if an earlier version wrote it, without them."""
     if "losses" not in facts and not facts.get("complete", True):
         return None
     return {*map(str, facts.get("losses", ()))}

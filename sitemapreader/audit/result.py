@@ -159,7 +159,7 @@ def _parse_baseline(content: Any) -> Baseline:
 
 
 def list_losses(report: Report) -> list[str]:
-    """Return what a walk has lost: the reason and the URL of each document, or a reason alone."""
+    """Return the losses of a walk: the reason and the URL of each document, or a reason alone."""
     lost = [each for each in report.documents if each.is_lost]
     named = {f"{each.reason or each.status} {each.url}" for each in lost}
     others = report.losses - {each.reason for each in lost}

@@ -227,7 +227,7 @@ def _encode_form(text: str) -> bytes:
 
 
 def _match_any(texts: Iterable[bytes]) -> re.Pattern[bytes]:
-    """Return what matches any of some URLs, if it does not begin a longer one."""
+    """Return a pattern of any of some URLs, unless it begins a longer one."""
     either = b"|".join(map(re.escape, texts))
     return re.compile(b"(?:%b)(?=[%b]|\\Z)" % (either, re.escape(_BEHIND_A_URL)))
 

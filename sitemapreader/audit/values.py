@@ -402,7 +402,7 @@ class Facts:
 
     @property
     def are_losses_known(self) -> bool:
-        """True if something was not read, and nothing but what is known."""
+        """True if there are losses, and all of them are known."""
         return bool(self.losses) and len(self.known_losses) == len(self.losses)
 
     def find_tally(self, unit: str) -> PageTally | None:

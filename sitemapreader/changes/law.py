@@ -248,7 +248,7 @@ def weigh(row: DocumentRow, outcome: Document) -> Evidence:
 
 
 def _is_broken(outcome: Document) -> bool:
-    """Return whether most records of a document were dropped: then they hide what is missing."""
+    """Return whether most records of a document were dropped, which hides missing URLs."""
     return 2 * outcome.dropped > outcome.records
 
 

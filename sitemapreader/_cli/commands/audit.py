@@ -421,7 +421,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
 def _compare(
     arguments: argparse.Namespace, name: str
 ) -> tuple[str, list[str], Outcome]:
-    """Return the comparison in a format, the severities of worse findings, and what was read."""
+    """Return the comparison in a format, the severities of worse findings, and the outcome."""
     before = arguments.before
     after = arguments.after
     if is_url_list(before) and is_url_list(after):
