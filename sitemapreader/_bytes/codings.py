@@ -261,8 +261,8 @@ class Decompressor:
         stream, inner = self.layer
         return stream.is_over or inner.is_over
 
-    def is_plain(self, data: bytes) -> bool:
-        """Return whether bytes are a whole body, and nothing is to be removed from it."""
+    def leaves_unchanged(self, data: bytes) -> bool:
+        """Return whether bytes are the beginning of a body that has no content coding."""
         is_first = self._first == b""
         return is_first and not self._codings and GZIP_MAGIC not in data[:_PROOF_BYTES]
 

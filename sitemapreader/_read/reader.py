@@ -228,7 +228,7 @@ class SitemapReader:
         if not self.finished:
             code = IssueCode.TRUNCATED if cut else None
             is_short = len(data) < min(BLOCK_BYTES, self.limits.inflated_bytes)
-            if is_short and self._decompressor.is_plain(data):
+            if is_short and self._decompressor.leaves_unchanged(data):
                 yield from self._finish(data, code)
             else:
                 yield from self._read_pieces(data, final=True, cut=code)

@@ -124,7 +124,7 @@ class Visit:
         document = self.document
         if document.reason == IssueCode.BUDGET_URLS:  # the next walk goes on with it
             return
-        body = None
+        body = None  # without a response; a 304 has one, whose body is empty
         if self._response is not None and self._memory.needs_digest:
             body = self._hasher.snapshot()
         reading = self._reading

@@ -154,25 +154,25 @@ class WalkLoader:
                 each.final_url != each.url,
             ),
         )
-        numbers: dict[str, int] = {}
-        by_url: dict[str, int] = {}
+        addresses: set[str] = set()
+        numbered: list[tuple[Document, int]] = []
         for place, document in enumerate(documents):
-            url = document.final_url or document.url
-            is_sitemap = document.role is Role.SITEMAP
-            if not is_sitemap or url in numbers:  # no URL: a number of its own
-                url = f"\0{place}"
-            numbers[url] = by_url[document.url] = self._number_document(url)
-        final = {
-            each.final_url: number
-            for each, number in zip(
-                reversed(documents), reversed(numbers.values()), strict=True
-            )
-            if each.final_url
+            address = document.final_url or document.url
+            if document.role is not Role.SITEMAP or address in addresses:
+                # entries name their sitemap by its address: this is not theirs, and no URL
+                # begins with a NUL
+                address = f"\0{place}"
+            addresses.add(address)
+            numbered.append((document, self._number_document(address)))
+        by_url = {document.url: number for document, number in numbered}
+        by_url |= {
+            document.final_url: number
+            for document, number in reversed(numbered)
+            if document.final_url
         }
-        by_url |= final
         database = self._database
         rows = []
-        for document, number in zip(documents, numbers.values(), strict=True):
+        for document, number in numbered:
             fields = document.to_dict()
             rows.append(
                 {

@@ -20,7 +20,7 @@ from sitemapreader._types.fields import bounded
 from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.memory import GonePage, UnlistedUrl
-from sitemapreader.changes.database import open_reader
+from sitemapreader.changes.database import UrlKind, open_reader
 from sitemapreader.changes.law import find_waited
 from sitemapreader.changes.rows import (
     REMOVALS,
@@ -184,7 +184,8 @@ class State:
                 "  WHERE document.site = site.id AND is_saved),"
                 " began, ended, ifnull(complete, 0), iif(unlisted IS NULL, NULL,"
                 "  (SELECT count(*) FROM page WHERE page.site = site.id AND is_unlisted)), waiting,"
-                " (SELECT count(*) FROM url WHERE url.site = site.id AND kind IN (1, 2)"
+                " (SELECT count(*) FROM url WHERE url.site = site.id AND kind IN"
+                f" ({UrlKind.WINDOW:d}, {UrlKind.DELETED:d})"
                 "  AND lost_stamp IS NOT NULL),"
                 " (SELECT count(*) FROM page WHERE page.site = site.id AND is_gone),"
                 f" (SELECT count(*) FROM page WHERE {_IS_DEAD_ONCE}),"
@@ -220,7 +221,8 @@ class State:
             "SELECT loc, since, document, why, name, asked_at, status, no_status,"
             " redirects_to, site.id,"
             " begin_stamp, days, (SELECT ifnull(max(lost_stamp), 0) FROM url"
-            "  WHERE url.site = page.site AND url.key = page.key AND NOT kind)"
+            "  WHERE url.site = page.site AND url.key = page.key"
+            f" AND +kind = {UrlKind.LIST:d})"
             " FROM page JOIN site ON site.id = page.site WHERE NOT is_unlisted"
             " AND (:key IS NULL OR site.name IN (:key, :site)) ORDER BY site.name, loc"
         )

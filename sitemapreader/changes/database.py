@@ -15,6 +15,7 @@ import stat
 import threading
 import zlib
 from contextlib import closing, contextmanager, suppress
+from enum import IntEnum, StrEnum
 from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -62,6 +63,44 @@ _BULK = re.compile(r"CREATE TABLE (url|stretch|log) ")
 _COLUMN = re.compile(
     r"^    (\w+) (INTEGER|REAL|TEXT|BLOB)( NOT NULL)?\b(?! PRIMARY)", re.MULTILINE
 )
+
+
+class UrlKind(IntEnum):
+    """The `kind` of a row of `url`; a script writes `KIND_LIST` for the number of `LIST`."""
+
+    LIST = 0
+    """A list has it, or has lost it."""
+    WINDOW = 1
+    """A window has it; with `lost_stamp`, it has left the window."""
+    DELETED = 2
+    """Its record says that it was deleted."""
+    UNLISTED = 3
+    """It is unlisted, and stays until it is delivered as unlisted."""
+    DELIVERED = 4
+    """It was delivered as unlisted."""
+
+
+class EntryMark(StrEnum):
+    """The mark of an entry in `log`; a script writes `MARK_SENT` for the byte of `SENT`."""
+
+    SENT = "s"
+    """It was delivered with this record, now or before."""
+    WITHHELD = "w"
+    """`unique` has withheld it."""
+    SENT_OTHERWISE = "o"
+    """It was delivered with another record only."""
+    UNSENT = "u"
+    """It was never delivered."""
+    DELETED = "d"
+    """Its record says that it was deleted."""
+    DELETED_UNKNOWN = "n"
+    """The same, and the state did not know it."""
+
+
+_SQL_BY_WORD = {f"KIND_{each.name}": str(each.value) for each in UrlKind} | {
+    f"MARK_{each.name}": f"x'{each.encode().hex()}'" for each in EntryMark
+}
+"""Word of a script -> the same in SQL."""
 
 
 class DamageError(Exception):
@@ -482,8 +521,9 @@ def read_values(db: Connection, sql: str, values: Any = ()) -> list[Any]:
 
 @cache
 def read_script(name: str) -> str:
-    """Return the text of a file of SQL."""
-    return files(__package__).joinpath(name).read_text("utf-8")
+    """Return the text of a file of SQL, with numbers for the names of kinds and marks."""
+    text = files(__package__).joinpath(name).read_text("utf-8")
+    return re.sub(r"\b(?:KIND|MARK)_[A-Z_]+", lambda word: _SQL_BY_WORD[word[0]], text)
 
 
 def _create_tables(connection: Connection) -> None:

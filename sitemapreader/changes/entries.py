@@ -11,6 +11,7 @@ import attrs
 
 from sitemapreader._types.models import Change
 from sitemapreader._types.rows import EntryColumns, get_column, select_rows
+from sitemapreader.changes.database import EntryMark
 from sitemapreader.changes.rows import (
     as_moment,
     find_own_records,
@@ -120,10 +121,13 @@ class _Compared:
         return next(place for place in self.places if locs[place] is loc)
 
     def mark(self, passed: Rows, unique: Rows) -> str:
-        """Return the marks of the entries: see the table `log`."""
-        marks = ["s"] * len(self.entries.keys)
+        """Return the marks of the entries, as a text of a letter each."""
+        marks: list[str] = [EntryMark.SENT] * len(self.entries.keys)
         for place in self.deleted:
-            marks[place] = "n" if self.changes[place] is Change.NEW else "d"
+            if self.changes[place] is Change.NEW:
+                marks[place] = EntryMark.DELETED_UNKNOWN
+            else:
+                marks[place] = EntryMark.DELETED
         if len(unique) == len(self.places):  # most often
             return "".join(marks)
         # What `unique` drops was handed over by another document: it counts as sent.
@@ -131,10 +135,14 @@ class _Compared:
         are_unique = {*map(id, get_column(unique, "loc"))}
         for place in self.places:
             number = id(self.entries.locs[place])
-            if number not in are_passed:
-                marks[place] = "u" if self.changes[place] is Change.NEW else "o"
-            elif number not in are_unique:
-                marks[place] = "w"
+            if number in are_unique:
+                continue
+            if number in are_passed:
+                marks[place] = EntryMark.WITHHELD
+            elif self.changes[place] is Change.NEW:
+                marks[place] = EntryMark.UNSENT
+            else:
+                marks[place] = EntryMark.SENT_OTHERWISE
         return "".join(marks)
 
 

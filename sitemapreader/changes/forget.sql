@@ -1,22 +1,22 @@
 -- Confirmed losses: a URL that has moved is known from elsewhere; one that is unlisted is known until
 -- it is delivered so, because it is not new if it comes back before.
-UPDATE url SET kind = 3
-WHERE site = :site AND kind = 0 AND (key, document) IN (SELECT key, document FROM confirmed_loss)
+UPDATE url SET kind = KIND_UNLISTED
+WHERE site = :site AND kind = KIND_LIST AND (key, document) IN (SELECT key, document FROM confirmed_loss)
     AND EXISTS (SELECT 1 FROM page
         WHERE site = :site AND key = url.key AND is_unlisted AND NOT delivered_unlisted);
 
 DELETE FROM url
-WHERE site = :site AND kind = 0 AND (key, document) IN (SELECT key, document FROM confirmed_loss);
+WHERE site = :site AND kind = KIND_LIST AND (key, document) IN (SELECT key, document FROM confirmed_loss);
 
 -- What was delivered as unlisted, and what left or became unlisted long ago.
 DELETE FROM url INDEXED BY url_lost
-WHERE site = :site AND kind = 4 AND lost_stamp IS NOT NULL;
+WHERE site = :site AND kind = KIND_DELIVERED AND lost_stamp IS NOT NULL;
 
 DELETE FROM url INDEXED BY url_lost
-WHERE site = :site AND kind IN (1, 2, 3) AND lost_stamp IS NOT NULL AND lost_stamp < :before;
+WHERE site = :site AND kind IN (KIND_WINDOW, KIND_DELETED, KIND_UNLISTED) AND lost_stamp IS NOT NULL AND lost_stamp < :before;
 
 DELETE FROM url
-WHERE site = :site AND +kind = 1 AND lost_stamp IS NOT NULL
+WHERE site = :site AND +kind = KIND_WINDOW AND lost_stamp IS NOT NULL
     AND key IN (SELECT key FROM confirmed_loss);
 
 DELETE FROM confirmed_loss;

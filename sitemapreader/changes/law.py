@@ -91,6 +91,7 @@ from sitemapreader._types.outcomes import (
 from sitemapreader._walk.memory import Findings
 from sitemapreader.changes.database import (
     DamageError,
+    UrlKind,
     read_script,
     read_value,
     read_values,
@@ -197,10 +198,10 @@ proof AS (
 )
 """
 """SQL: the proof of each document from its evidence (the table at the top); a query follows."""
-_IS_LOST = "site = :site AND lost_stamp IS NOT NULL AND kind = 0"
+_IS_LOST = f"site = :site AND lost_stamp IS NOT NULL AND kind = {UrlKind.LIST:d}"
 OLDEST_LOSS = (
     "ifnull((SELECT min(lost_stamp) FROM url INDEXED BY url_lost"
-    " WHERE site = site.id AND lost_stamp IS NOT NULL AND kind = 0), 0)"
+    f" WHERE site = site.id AND lost_stamp IS NOT NULL AND kind = {UrlKind.LIST:d}), 0)"
 )
 """SQL: the stamp of the oldest loss of a site that waits; 0 for none."""
 _HAS_LOST = (
@@ -278,25 +279,25 @@ def date_outcome(
     evidence: Evidence,
     *,
     age: int,
-    is_new: bool,
+    may_differ: bool,
 ) -> dict[str, Any]:
     """Return the columns of `document` that date an outcome.
 
-    `age` is how long a cache has had the response, in nanoseconds: the reading is as old. `is_new`
-    is False where the site claims that the document is unchanged, and True without a body.
+    `age` is how long a cache has had the response, in nanoseconds: the reading is as old.
+    `may_differ` is False if a response claims that the document is unchanged.
     """
     found: dict[str, Any] = {"seen_stamp": run.stamp, "evidence": str(evidence)}
     reading = run.stamp - age
     if evidence is Evidence.FULL:
         # what a walk without `changes` has read was not compared
         read = row.read_stamp if row.is_saved else 0
-        least = run.confirm_after if run.saves else 0
+        least = run.confirm_after if run.has_changes else 0
         found["read_stamp"], confirmed = confirm(
             read, row.confirmed_stamp, reading, least
         )
-        if run.saves:
+        if run.has_changes:
             found["confirmed_stamp"] = confirmed
-    if run.saves and evidence.is_list and is_new:
+    if run.has_changes and evidence.is_list and may_differ:
         if row.digest is None:
             found["reading_to_merge"] = -reading
         else:
@@ -498,7 +499,7 @@ def reconcile(
     if _has_missing(db, values):
         _execute(db, "mark_named.sql", values)
     # the first walk has nothing to compare: the next one merges
-    if run.saves and not run.is_new:
+    if run.has_changes and not run.is_new:
         merge(db, run.site)
     _find_unnamed(db, values, end)
     has_missing = _has_missing(db, values)
@@ -506,7 +507,7 @@ def reconcile(
         _execute(db, "mark_unnamed.sql", values)
     _count_failed_runs(db, values)
     naming_confirmed = _date_naming(db, run, values, knows_all=end.knows_all)
-    if not run.saves:
+    if not run.has_changes:
         if has_missing:
             values["forget_until"] = naming_confirmed
             _execute(db, "forget.sql", values)
@@ -624,8 +625,8 @@ def _count_waiting(db: Connection, values: Values) -> tuple[int, int]:
         " WHERE site = :site AND kind = {} AND lost_stamp >= {} AND NOT EXISTS (SELECT 1"
         "  FROM url WHERE site = :site AND key = lost.key AND lost_stamp IS NULL))"
     )
-    left = count.format(1, ":begin_stamp")
-    lost = count.format(0, "0")
+    left = count.format(int(UrlKind.WINDOW), ":begin_stamp")
+    lost = count.format(int(UrlKind.LIST), "0")
     found: tuple[int, int] = db.execute(f"SELECT {left}, {lost}", values).fetchone()
     return found
 
@@ -678,7 +679,7 @@ def _find_new_losses(
     new_losses = (
         "SELECT document.id, document.url, count(*), entries, is_named"
         " FROM url AS lost INDEXED BY url_lost JOIN document ON document.id = lost.document"
-        " WHERE lost.site = :site AND lost_stamp > :last AND lost.kind = 0"
+        f" WHERE lost.site = :site AND lost_stamp > :last AND lost.kind = {UrlKind.LIST:d}"
         " AND (evidence <> 'absent' OR NOT is_named) GROUP BY document.id"
     )
     rows = db.execute(new_losses, values).fetchall()

@@ -10,4 +10,4 @@ WHERE site = (SELECT site FROM document WHERE site = :site AND NOT is_named AND 
 INSERT OR IGNORE INTO document (site, url, confirmed_stamp)
 SELECT :site, url, :all_known_stamp - 1 FROM reachable
 WHERE EXISTS (SELECT 1 FROM url INDEXED BY url_lost
-    WHERE site = :site AND lost_stamp IS NOT NULL AND kind = 0)
+    WHERE site = :site AND lost_stamp IS NOT NULL AND kind = KIND_LIST)

@@ -1,5 +1,5 @@
 -- A list that has become a window.
-UPDATE url SET kind = 1
+UPDATE url SET kind = KIND_WINDOW
 WHERE site = :site AND lost_stamp IS NULL AND (key, document) IN
     (SELECT substr(keys, 10 * place.number + 1, 10), stretch.document
     FROM document CROSS JOIN stretch ON stretch.document = document.id
@@ -26,25 +26,28 @@ FROM (SELECT log.id AS row, place.number AS start,
 CROSS JOIN log ON log.id = part.row
 CROSS JOIN document ON document.id = log.document;
 
--- What documents listed, from `log` into `url`: sorted, because the rows lie in the order of their
--- keys, and because the last record of a URL counts; of one reading, all of its records.
+-- Move what documents listed from `log` into `url`. It is sorted, because the rows of `url` lie in
+-- the order of their keys, and because the last reading of a URL counts; of that, all records do.
 INSERT INTO url
 SELECT log.site, substr(keys, 10 * each.key + 1, 10) AS hash, document,
     CASE substr(marks, each.key + 1, 1)
-        WHEN x'73' THEN substr(records, 6 * each.key + 1, 6)  -- s
-        WHEN x'77'  -- w
-            THEN CAST(substr(records, 6 * each.key + 1, 6) || x'00' AS BLOB)
-        WHEN x'6f' THEN x'' WHEN x'64' THEN x'' END,  -- o, d
+        WHEN MARK_SENT THEN substr(records, 6 * each.key + 1, 6)
+        WHEN MARK_WITHHELD THEN CAST(substr(records, 6 * each.key + 1, 6) || x'00' AS BLOB)
+        WHEN MARK_SENT_OTHERWISE THEN x''
+        WHEN MARK_DELETED THEN x'' END,
     each.value, NULL,
-    iif(substr(marks, each.key + 1, 1) IN (x'64', x'6e'), 2, document.is_window),  -- d or n
-    iif(substr(marks, each.key + 1, 1) IN (x'64', x'6e'), stamp, NULL),
+    iif(substr(marks, each.key + 1, 1) IN (MARK_DELETED, MARK_DELETED_UNKNOWN),
+        KIND_DELETED, iif(document.is_window, KIND_WINDOW, KIND_LIST)),
+    iif(substr(marks, each.key + 1, 1) IN (MARK_DELETED, MARK_DELETED_UNKNOWN), stamp, NULL),
     (SELECT max(id) FROM stretch WHERE id BETWEEN 1000 * log.id AND 1000 * log.id + each.key)
 FROM log CROSS JOIN document ON document.id = log.document
 CROSS JOIN json_each(inflate(locs)) AS each
 WHERE log.site = :site
 ORDER BY hash, 1000 * log.id + each.key
--- A deletion holds until another record comes: a change list has what was created before as well.
--- A loss holds if it is younger than what was read, which a cache had kept.
+-- `is_held` keeps the kind and the loss that the row has already:
+-- - A deletion holds until another record comes: a change list may also have the record from before
+--   the deletion, which does not end it.
+-- - A loss holds if it is younger than this reading, whose response may come from a cache.
 ON CONFLICT DO UPDATE SET stretch = excluded.stretch,
     (seen_stamp, lost_stamp, kind, record) = (
         SELECT iif(seen > reading, seen, NULL),
@@ -59,15 +62,15 @@ ON CONFLICT DO UPDATE SET stretch = excluded.stretch,
                     THEN url.record
                 ELSE CAST(url.record || excluded.record AS BLOB) END
         FROM (
-            SELECT reading, seen, iif(url.kind = 2,
-                excluded.kind = 2
+            SELECT reading, seen, iif(url.kind = KIND_DELETED,
+                excluded.kind = KIND_DELETED
                     OR (length(excluded.record) > 0 AND instr(url.record, excluded.record)),
                 ifnull(url.lost_stamp > reading, FALSE)) AS is_held
             FROM (SELECT max(ifnull(url.seen_stamp, 0), ifnull(
                     (SELECT seen_stamp FROM stretch WHERE id = url.stretch), 0)) AS seen)
             CROSS JOIN (SELECT seen_stamp AS reading FROM stretch WHERE id = excluded.stretch)));
 
--- Where nothing was missing, no key is looked at.
+-- Pages of missing URLs that are listed again. A site that has no row in `page` costs nothing here.
 UPDATE page SET is_listed = 1
 WHERE site = :site AND key IN
     (SELECT substr(keys, 10 * place.number + 1, 10)
@@ -76,7 +79,7 @@ WHERE site = :site AND key IN
 
 DELETE FROM log WHERE site = :site;
 
--- What a reading did not see is lost: it lies in stretches that were not seen.
+-- A document has lost the URLs that its reading did not see. They lie in stretches that it did not see.
 DELETE FROM unseen;
 
 INSERT INTO unseen
@@ -89,7 +92,8 @@ WHERE document.site = :site AND reading_to_merge > stretch.seen_stamp
     AND url.stretch = stretch.id AND url.lost_stamp IS NULL;
 
 UPDATE url SET
-    kind = (SELECT its.is_window FROM document AS its WHERE its.id = url.document),
+    kind = (SELECT iif(its.is_window, KIND_WINDOW, KIND_LIST)
+        FROM document AS its WHERE its.id = url.document),
     lost_stamp = (SELECT its.reading_to_merge FROM document AS its WHERE its.id = url.document),
     seen_stamp = ifnull(seen_stamp, (SELECT its.seen_stamp FROM stretch AS its WHERE its.id = url.stretch))
 WHERE site = :site AND (key, document) IN (SELECT key, document FROM unseen)

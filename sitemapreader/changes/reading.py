@@ -87,8 +87,9 @@ class DocumentReading:
     ) -> dict[str, Any]:
         """Return how the document ended, and the result of its request.
 
-        `is_dated` says that the date in its index had not changed, and `filters` are those that
-        kept something back.
+        `body` is `None` without a response; after a 304 it is a digest of no bytes. `is_dated` says
+        that the date in its index had not changed, and `filters` are those that kept something
+        back.
         """
         status = document.status
         evidence = weigh(self._row, document)
@@ -103,9 +104,9 @@ class DocumentReading:
             found |= self._list_content(document, body, evidence)
             found |= self._list_lies(found, body, is_dated=is_dated)
             found |= {"filters": filters, "is_window": int(is_window)}
-        is_new = body is None or status is not Status.UNCHANGED
+        may_differ = body is None or status is not Status.UNCHANGED
         return found | date_outcome(
-            self._run, self._row, evidence, age=self.age, is_new=is_new
+            self._run, self._row, evidence, age=self.age, may_differ=may_differ
         )
 
     def _list_validators(self, document: Document) -> dict[str, Any]:
@@ -134,7 +135,7 @@ class DocumentReading:
             children = list((known | dict(children)).items())
         return {
             "complete": int(document.status is Status.COMPLETE),
-            "is_saved": int(self._run.saves or not document.listed),
+            "is_saved": int(self._run.has_changes or not document.listed),
             "final_url": document.final_url,
             "format": _as_text(document.format),
             "size": body.size,

@@ -20,7 +20,12 @@ from sitemapreader._types.models import EXTENSION_ATTRIBUTES, Extra, Format
 from sitemapreader._types.rows import EntryColumns
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.memory import GonePage, UnlistedUrl
-from sitemapreader.changes.database import DamageError, read_values
+from sitemapreader.changes.database import (
+    DamageError,
+    EntryMark,
+    UrlKind,
+    read_values,
+)
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -63,7 +68,7 @@ class WalkRun:
 
     Attributes:
         name: name of the site.
-        saves: whether it has `changes`, and so saves the URLs that documents list.
+        has_changes: whether it has `changes`, and so saves the URLs that documents list.
         confirm_after, distrust_after: as in `State`, in nanoseconds.
         is_unique: whether each URL is delivered once.
         site: number of the site; 0 until the walk begins, as all numbers below.
@@ -85,7 +90,7 @@ class WalkRun:
     """
 
     name: str
-    saves: bool = False
+    has_changes: bool = False
     confirm_after: int = 0
     distrust_after: int = 0
     is_unique: bool = False
@@ -329,12 +334,13 @@ def find_records(
     known: dict[bytes, dict[int, bytes | None]] = {}
     if not keys:
         return known
-    own = "iif(kind = 2, -document, document)"
+    own = f"iif(kind = {UrlKind.DELETED:d}, -document, document)"
     marks = ", ".join("?" * len(keys))
     find = (
         f"SELECT key, {own}, record FROM url WHERE site = ? AND key IN ({marks})"
-        " AND NOT (lost_stamp IS NOT NULL AND kind <> 2 AND EXISTS (SELECT 1 FROM page"
-        " WHERE site = url.site AND key = url.key AND (delivered_unlisted OR delivered_gone)))"
+        f" AND NOT (lost_stamp IS NOT NULL AND kind <> {UrlKind.DELETED:d}"
+        " AND EXISTS (SELECT 1 FROM page WHERE site = url.site AND key = url.key"
+        "  AND (delivered_unlisted OR delivered_gone)))"
     )
     found = db.execute(find, [row.site, *keys])
     for key, document, record in found:
@@ -362,8 +368,7 @@ def find_removed(
     return frozenset(read_values(db, find, values))
 
 
-_DELETED = b"dn"
-"""Marks in `log` of URLs whose record says that they were deleted."""
+_DELETED = f"{EntryMark.DELETED}{EntryMark.DELETED_UNKNOWN}".encode()
 
 
 def find_documents(db: Connection, urls: Iterable[str]) -> dict[str, set[str]]:
@@ -372,7 +377,8 @@ def find_documents(db: Connection, urls: Iterable[str]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {loc: set() for loc in locs.values()}
     sql = (
         "SELECT document.url FROM site JOIN url ON url.site = site.id AND url.key = ?"
-        " JOIN document ON document.id = url.document WHERE url.lost_stamp IS NULL AND NOT url.kind"
+        " JOIN document ON document.id = url.document"
+        f" WHERE url.lost_stamp IS NULL AND url.kind = {UrlKind.LIST:d}"
     )
     for key, loc in locs.items():
         found[loc].update(read_values(db, sql, [key]))

@@ -80,9 +80,7 @@ CREATE TABLE url (
                                 -- has withheld it because of another spelling
     loc TEXT NOT NULL,          -- from its path on, if the rest is the `origin` of the document
     seen_stamp INTEGER,         -- the last reading that had it, if that of its stretch is not later
-    kind INTEGER NOT NULL,      -- 0: a list has it; 1: a window has it (left when lost_stamp is
-                                -- set); 2: its record says that it was deleted; 3: it is unlisted,
-                                -- and stays until it is delivered as unlisted; 4: it was delivered
+    kind INTEGER NOT NULL,      -- see `UrlKind` in database.py
     lost_stamp INTEGER,           -- the first reading without it since; NULL while it is listed
     stretch INTEGER NOT NULL,
     PRIMARY KEY (site, key, document)
@@ -90,13 +88,14 @@ CREATE TABLE url (
 CREATE INDEX url_lost ON url (site, kind, lost_stamp) WHERE lost_stamp IS NOT NULL;
 CREATE INDEX url_unsent ON url (site) WHERE lost_stamp IS NOT NULL AND record IS NULL;
 
--- entries of a document that follow one another. Where a reading has them again, one by one, each is
--- as `url` has it, and no row of that is read or written
+-- entries of a document that follow one another. If a reading has the same again, and all of them
+-- are known, then no row of `url` is read or written for them
 CREATE TABLE stretch (
     id INTEGER PRIMARY KEY,     -- 1000 times that of its row of `log`, plus its place there
     document INTEGER NOT NULL,
     seen_stamp INTEGER NOT NULL,  -- the last reading that had it
-    is_known INTEGER NOT NULL,  -- whether all its entries are listed so by `url`, of a list, and sent
+    is_known INTEGER NOT NULL,  -- 1 if each entry is in `url` with this record, was delivered, and
+                                -- is not of a window
     keys BLOB NOT NULL,         -- as in `log`
     records BLOB NOT NULL
 );
@@ -135,10 +134,7 @@ CREATE TABLE log (
     keys BLOB NOT NULL,
     records BLOB NOT NULL,
     locs BLOB NOT NULL,         -- as in `url`; JSON: an array; compressed
-    marks BLOB NOT NULL         -- a letter each: s, it was sent with this record, now or before; w,
-                                -- `unique` has withheld it; o, it
-                                -- was sent with another one; u, it never was; d, its record says
-                                -- that it was deleted; n, and it was not known
+    marks BLOB NOT NULL         -- a letter each: see `EntryMark` in database.py
 );
 CREATE INDEX log_site ON log (site);
 

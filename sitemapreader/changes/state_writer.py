@@ -20,7 +20,7 @@ from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.memory import Resumption, WalkMemory
 from sitemapreader.changes import law, schedule
-from sitemapreader.changes.database import StateFile, read_value, read_values
+from sitemapreader.changes.database import StateFile, UrlKind, read_value, read_values
 from sitemapreader.changes.rows import REMOVALS, WalkRun, name_of_sitemaps, nanoseconds
 from sitemapreader.fetch.local import StoredResponse
 
@@ -154,7 +154,7 @@ class StateWriter(WalkMemory):
         )
         if revisit is not None:
             run = schedule.choose(db, run, revisit, now, self._verify_after / 1e9)
-        if run.saves:
+        if run.has_changes:
             losses = law.find_losses(db, site)
             elapsed = stamp - last
             unverified = law.find_unverified(
@@ -324,7 +324,8 @@ class StateWriter(WalkMemory):
         statements = [f"UPDATE page SET {mark} WHERE site = ? AND key = ?"]
         if kind == "unlisted":
             statements.append(
-                "UPDATE url SET kind = 4 WHERE site = ? AND key = ? AND kind = 3"
+                f"UPDATE url SET kind = {UrlKind.DELIVERED:d}"
+                f" WHERE site = ? AND key = ? AND kind = {UrlKind.UNLISTED:d}"
             )
         rows = [(self.run.site, key) for key in keys]
         self.file.change_now(

@@ -1,7 +1,7 @@
 """DocumentTracker: the state of one document, for the walk that comes to it.
 
-Its parts: `due` decides whether it is requested, `trust` what it is compared with, `entries` which
-of its entries are delivered, and `reading` what is saved of it.
+Its parts: `decision` decides whether it is requested, and what it is compared with; `entries` which
+of its entries are delivered; `reading` what is saved of it.
 """
 
 from __future__ import annotations
@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING
 
 from sitemapreader._types.outcomes import (
     FINISHED_STATUSES,
-    SAME_LASTMOD,
     BodyDigest,
     Document,
     Status,
 )
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.memory import DocumentMemory
-from sitemapreader.changes.due import DueCheck
+from sitemapreader.changes.decision import RequestDecision
 from sitemapreader.changes.entries import ChangedEntries, UnsentEntries
 from sitemapreader.changes.reading import DocumentReading, make_last_reading
 from sitemapreader.changes.rows import load_document, update_document
-from sitemapreader.changes.trust import DocumentTrust
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -57,20 +55,17 @@ class DocumentTracker(DocumentMemory):
         self._row = row = load_document(db, writer.run, url_key(sitemap.entry.loc))
         self.batch_entries = ACK_ENTRIES
         self._is_guess = sitemap.entry.via.is_guess
-        self._due = due = DueCheck(row, writer, sitemap)
-        self._trust = trust = DocumentTrust(row, writer, sitemap)
-        self._reading = DocumentReading(row, writer.run, sitemap.entry, due.asked_at)
+        self._decision = decision = RequestDecision(row, writer, sitemap)
+        self._reading = DocumentReading(
+            row, writer.run, sitemap.entry, decision.asked_at
+        )
         self._entries: UnsentEntries | ChangedEntries
-        if writer.run.saves:
+        if writer.run.has_changes:
             self._entries = ChangedEntries(row, writer, self._reading)
         else:
             self._entries = UnsentEntries(db, row, writer)
-        self.known_version = trust.known_version
-        self.settled = due.find_outcome() if trust.is_covered else None
-        self._keeps_row = self.settled is not None
-        """True if the row stays as it is."""
-        if self.settled is None and trust.is_current:
-            self.settled = Status.UNCHANGED, SAME_LASTMOD
+        self.known_version = decision.known_version
+        self.settled = decision.outcome
 
     @property
     def last_reading(self) -> LastReading:
@@ -107,22 +102,22 @@ class DocumentTracker(DocumentMemory):
         is_window: bool,
     ) -> None:
         """Save the outcome once it is acknowledged; `body` if the document was requested."""
-        if self._keeps_row:
+        if self._decision.keeps_row:
             return
         if document.status is Status.SKIPPED and self._is_guess:
-            await self._due.note_wrong_guess(document)
+            await self._decision.note_wrong_guess(document)
             return
         entries = self._entries
         await entries.end()
         if body is not None or document.status is Status.FAILED:
-            self._due.note(document, entries.news)
+            self._decision.note(document, entries.news)
         filters = None
         if entries.is_withheld:
-            filters = self._trust.mark_filters(document.final_url)
+            filters = self._decision.mark_filters(document.final_url)
         found = self._reading.list_columns(
             document,
             body,
-            is_dated=self._trust.is_dated,
+            is_dated=self._decision.is_dated,
             is_window=is_window or (document.listed > 0 and entries.is_recent),
             filters=filters,
         )
