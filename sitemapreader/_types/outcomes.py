@@ -378,6 +378,23 @@ RECORD_ERRORS = frozenset(
     }
 )
 """Errors that cost one record: the rest of the document was read."""
+_FLAWS = RECORD_ERRORS | {
+    IssueCode.ENCODING,
+    IssueCode.HTML_ENTITY,
+    IssueCode.BARE_AMPERSAND,
+    IssueCode.BARE_LESS_THAN,
+    IssueCode.CONTROL_CHARACTER,
+    IssueCode.MISMATCHED_TAG,
+    IssueCode.NOT_WELL_FORMED,
+    IssueCode.MISSING_LOC,
+    IssueCode.REPEATED_LOC,
+    IssueCode.RELATIVE_LOC,
+    IssueCode.UNSUPPORTED_SCHEME,
+    IssueCode.URL_CHARACTERS,
+    IssueCode.NOT_A_URL,
+    IssueCode.UNTIDY_LINE,
+}
+"""Issues of records whose URL was lost, or may be read otherwise than its author meant it."""
 
 
 def is_read_to_end(document: Document) -> bool:
@@ -385,6 +402,11 @@ def is_read_to_end(document: Document) -> bool:
     return document.status in READ_STATUSES and RECORD_ERRORS.issuperset(
         list_errors(document.counts)
     )
+
+
+def count_flaws(document: Document) -> int:
+    """Return how many records may hide the URL that their author meant."""
+    return sum(count for code, count in document.counts.items() if code in _FLAWS)
 
 
 def is_known(document: Document) -> bool:

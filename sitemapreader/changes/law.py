@@ -24,13 +24,13 @@ what the document lists.
 ```
 evidence of a document             | its own URLs that it lacks     | URLs that other documents lost
 -----------------------------------+--------------------------------+-------------------------------
-full: all bytes were read; records | missing; a full reading a day  | the same two readings
-  dropped with an Issue cost only  |   later confirms that          |   confirm them
-  themselves                       |                                |
+full: all bytes were read, with as | missing; a full reading a day  | the same two readings
+  few flaws as the last time       |   later confirms that          |   confirm them
 claim: a 304, or an unchanged date | stay listed                    | wait: it is read in full
   in its index                     |                                |   within `verify_after`
-part: it was cut, or is damaged, or| missing; confirmed when they   | wait for all of the patience,
-  most of its records were dropped |   are for all of the patience  |   each loss anew
+part: it was cut, or is damaged,   | missing; confirmed when they   | wait for all of the patience,
+  most of its records were dropped,|   are for all of the patience  |   each loss anew
+  or it has more flaws than before |                                |
 absent: 404, 410, a redirect to    | the same                       | the same
   what names it, another page      |                                |
 none: no response, it must not be  | stay listed                    | the same
@@ -43,6 +43,10 @@ The patience is `_PATIENCE`, seven days in seven walks that are a day apart: a c
 looks like days without a walk. A window (a feed, a change list, a news sitemap) lists recent items:
 what it lacks has left. A record that says that its URL was deleted (ResourceSync) is confirmed at
 once.
+
+A flaw is a record that was dropped, or whose URL was repaired. It may be any URL that was listed.
+So a document with more flaws than its last full reading hides what it lacks, until as many flaws
+were there for all of the patience. A flaw that was there before costs only itself.
 
 A document has four dates, which are stamps (nanoseconds): `seen_stamp`, its last outcome;
 `read_stamp`, a full reading; `confirmed_stamp`, the last one that another has confirmed; and
@@ -86,6 +90,7 @@ from sitemapreader._types.outcomes import (
     ALREADY_READ,
     SAME_BODY,
     Status,
+    count_flaws,
     is_read_to_end,
 )
 from sitemapreader._walk.memory import Findings
@@ -226,11 +231,17 @@ _IS_MISSING = (
 # -- one document
 
 
-def weigh(row: DocumentRow, outcome: Document) -> Evidence:
+def weigh(
+    run: WalkRun,
+    row: DocumentRow,
+    outcome: Document,
+) -> Evidence:
     """Return the evidence in the outcome of a document; `row` is its earlier record."""
     is_absent = outcome.http_status in ABSENT_STATUSES or outcome.reason in _NO_LIST
     is_limited = outcome.reason.startswith("budget-")
     match outcome.status:
+        case Status.COMPLETE | Status.PARTIAL if _has_new_flaws(run, row, outcome):
+            return Evidence.PART
         case Status.COMPLETE:
             return Evidence.FULL
         case Status.UNCHANGED:
@@ -251,6 +262,19 @@ def weigh(row: DocumentRow, outcome: Document) -> Evidence:
 def _is_broken(outcome: Document) -> bool:
     """Return whether most records of a document were dropped, which hides missing URLs."""
     return 2 * outcome.dropped > outcome.records
+
+
+def _has_new_flaws(
+    run: WalkRun,
+    row: DocumentRow,
+    outcome: Document,
+) -> bool:
+    """Return whether a document has flaws that may hide a URL that it listed before."""
+    flaws = count_flaws(outcome)
+    if flaws <= row.known_flaws or not row.read_stamp:
+        return False
+    is_lasting = row.read_stamp <= find_patience_since(run.stamp, run.days)
+    return flaws > row.flaws or not is_lasting
 
 
 def confirm(

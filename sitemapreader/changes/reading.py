@@ -14,6 +14,7 @@ from sitemapreader._types.outcomes import (
     BodyDigest,
     Document,
     Status,
+    count_flaws,
 )
 from sitemapreader._types.rows import get_column
 from sitemapreader._walk.memory import LastReading
@@ -92,7 +93,7 @@ class DocumentReading:
         back.
         """
         status = document.status
-        evidence = weigh(self._row, document)
+        evidence = weigh(self._run, self._row, document)
         found: dict[str, Any] = {
             "status": str(status),
             "reason": str(document.reason),
@@ -130,10 +131,14 @@ class DocumentReading:
         evidence: Evidence,
     ) -> dict[str, Any]:
         children = self._children
+        known_flaws = flaws = count_flaws(document)
         if evidence is not Evidence.FULL:  # children behind the error are still listed
             known = dict(self._row.child_list)
             children = list((known | dict(children)).items())
+            known_flaws = self._row.known_flaws
         return {
+            "flaws": flaws,
+            "known_flaws": known_flaws,
             "complete": int(document.status is Status.COMPLETE),
             "is_saved": int(self._run.has_changes or not document.listed),
             "final_url": document.final_url,

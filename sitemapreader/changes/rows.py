@@ -240,6 +240,8 @@ class DocumentRow:
     size: int | None = None
     digest: bytes | None = None
     entries: int = 0
+    flaws: int = 0
+    known_flaws: int = 0
     child_list: list[tuple[str, str | None]] = attrs.field(
         default=None, converter=_as_children
     )

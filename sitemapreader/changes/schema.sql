@@ -52,6 +52,8 @@ CREATE TABLE document (
     size INTEGER,
     digest BLOB,                -- NULL if it was never read
     entries INTEGER NOT NULL DEFAULT 0,
+    flaws INTEGER NOT NULL DEFAULT 0,     -- records whose URL was lost or repaired
+    known_flaws INTEGER NOT NULL DEFAULT 0,  -- the same, in its last full reading
     children INTEGER NOT NULL DEFAULT 0,
     child_list TEXT CHECK (child_list IS NULL OR json_valid(child_list)), -- pairs, loc and lastmod
     read_at REAL,               -- time at which the server generated it, in seconds

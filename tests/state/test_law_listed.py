@@ -453,3 +453,113 @@ async def test_a_page_that_is_gone_is_not_gone_again_before_it_is_read(
     gone = Counter(url for day in diary.days for url in day.gone)
     assert gone["oak"] == diary.new["oak"]
     assert diary.gone.keys() == {"oak"}
+
+
+# -- a record that is broken for a day or more
+
+OAK = f"<loc>{SITE}oak</loc>"
+FLAWS = [
+    f"<loc {SITE}oak</loc>",
+    f"<loc>{SITE}o&ak</loc>",
+    f"<loc>&{SITE}oak</loc>",
+    f"<loc>{SITE}\noak</loc>",
+    f"<loc>{SITE}o ak</loc>",
+    f"<loc>{SITE}<br/>oak</loc>",
+    f"<loc>{SITE}</loc><loc>oak</loc>",
+    f"<loc>{SITE}</url><url>oak</loc>",
+    f"<loc>{SITE}o\ufffeak</loc>",
+    f"<loc>{SITE}o<ak</loc>",
+    "<loc>{{ url }}</loc>",
+    "<loc></loc>",
+    "<loc>oak</loc>",
+    "<loc>htps://example.org/oak</loc>",
+    "<loc>https%3A%2F%2Fexample.org/oak</loc>",
+]
+TREES = ["oak", *(f"tree-{number}" for number in range(20))]
+
+
+def break_oak(flaw: str) -> bytes:
+    return lists(*TREES).replace(OAK.encode(), flaw.encode())
+
+
+@pytest.mark.parametrize("flaw", FLAWS)
+async def test_a_url_whose_own_record_is_broken_for_two_days_stays_listed(
+    diary: Diary, flaw: str
+) -> None:
+    """A record that was dropped, or whose URL was repaired, may be any URL that was listed."""
+
+    def serve(day: int) -> dict[str, Any]:
+        body = break_oak(flaw) if day in (3, 4) else lists(*TREES)
+        return {ROBOTS: named("list.xml"), f"{SITE}list.xml": body, **alive(TREES)}
+
+    await diary.live(12, serve)
+    assert "oak" not in diary.told
+    assert diary.new["oak"] == 1
+    assert diary.waits(3, 5) == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "listed", "broken"),
+    [
+        ("txt", f"{SITE}oak\n", f"{SITE[1:]}oak\n"),
+        ("txt", f"{SITE}oak\n", f"{SITE}o\0ak\n"),
+        ("xml", f"<url>{OAK}", f"<urlloc>{SITE}oak</loc>"),
+    ],
+)
+async def test_a_line_or_a_start_tag_that_is_broken_hides_its_url(
+    diary: Diary, suffix: str, listed: str, broken: str
+) -> None:
+    """What no reader takes for a record is a flaw as well."""
+    if suffix == "xml":
+        whole = lists(*TREES)
+    else:
+        whole = "".join(f"{SITE}{tree}\n" for tree in TREES).encode()
+
+    def serve(day: int) -> dict[str, Any]:
+        body = (
+            whole.replace(listed.encode(), broken.encode()) if day in (3, 4) else whole
+        )
+        name = f"list.{suffix}"
+        return {ROBOTS: named(name), SITE + name: body, **alive(TREES)}
+
+    await diary.live(12, serve)
+    assert "oak" not in diary.told
+
+
+@pytest.mark.parametrize("flaw", ["<loc/>", "<loc>{{ child }}</loc>", "<loc {}</loc>"])
+async def test_an_index_with_a_broken_record_goes_on_naming_its_children(
+    diary: Diary, flaw: str
+) -> None:
+    """The child whose record is broken is named as long as the index is damaged."""
+    child = f"{SITE}oaks.xml"
+    top = index(child, f"{SITE}elms.xml")
+
+    def serve(day: int) -> dict[str, Any]:
+        bad = top.replace(f"<loc>{child}</loc>".encode(), flaw.format(child).encode())
+        return {
+            ROBOTS: named("top.xml"),
+            TOP: bad if day in (3, 4) else top,
+            child: lists("oak"),
+            f"{SITE}elms.xml": lists("elm"),
+            **alive(["oak", "elm"]),
+        }
+
+    await diary.live(12, serve)
+    assert not diary.told
+
+
+async def test_a_flaw_that_lasts_costs_itself_and_delays_nothing_later(
+    diary: Diary,
+) -> None:
+    """After seven days with it a list counts as read, and its other losses are told as ever."""
+
+    def serve(day: int) -> dict[str, Any]:
+        trees = TREES if day < 20 else TREES[:-1]
+        body = lists(*trees)
+        if day >= 3:
+            body = body.replace(OAK.encode(), b"<loc>{{ url }}</loc>")
+        return {ROBOTS: named("list.xml"), f"{SITE}list.xml": body, **alive(trees)}
+
+    await diary.live(24, serve)
+    assert 10 <= diary.unlisted["oak"] <= 12
+    assert diary.unlisted[TREES[-1]] == 21
