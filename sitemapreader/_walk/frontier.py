@@ -12,7 +12,7 @@ from sitemapreader._types.options import FRONTIER_BYTES_PER_DOCUMENT
 from sitemapreader._types.outcomes import EXPECTED_SKIPS, LEFT_EARLY, Document
 from sitemapreader._types.urls import is_file_url, origin_of, url_key
 from sitemapreader._walk.sitemap import Sitemap
-from sitemapreader._walk.states import SitemapState, SitemapTransition
+from sitemapreader._walk.states import SitemapState
 
 if TYPE_CHECKING:
     from sitemapreader._walk.queue import SitemapQueue
@@ -177,7 +177,7 @@ class Frontier:
     def skip_queued(self, sitemap: Sitemap, reason: str) -> None:
         """Skip a sitemap that waits or was taken."""
         key = sitemap.key
-        sitemap.process(SitemapTransition.SKIP)
+        sitemap.enter(SitemapState.SKIPPED)
         del self._sitemaps[key]
         if sitemap.document is not None:
             self.skipped.asked[key] = sitemap.document
@@ -214,7 +214,7 @@ class Frontier:
         if state is SitemapState.TAKEN:  # the walk was left before its request
             self.skip_queued(sitemap, LEFT_EARLY)
         elif not (state.is_end or state.is_queued):
-            sitemap.process(SitemapTransition.LEAVE)
+            sitemap.enter(SitemapState.LEFT)
         if not state.is_queued:
             sitemap.resolve(is_sitemap=False)
         self.queue.release(sitemap)
@@ -228,4 +228,4 @@ class Frontier:
 def _merge(sitemap: Sitemap, other: Sitemap) -> None:
     """Leave the document of a sitemap to another one; one that waits then has no outcome."""
     sitemap.duplicate_of = other
-    sitemap.process(SitemapTransition.MERGE)
+    sitemap.enter(SitemapState.DUPLICATE)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.urls import origin_of
 from sitemapreader._walk.sitemap import Sitemap
-from sitemapreader._walk.states import SitemapState, SitemapTransition
+from sitemapreader._walk.states import SitemapState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -113,7 +113,7 @@ class SitemapQueue:
                 continue
             place, sitemap = picked
             if not self._must_wait(place):
-                sitemap.process(SitemapTransition.TAKE)
+                sitemap.enter(SitemapState.TAKEN)
                 self._taken[sitemap] = place
                 if self._parked:
                     self.start_worker()
@@ -183,7 +183,7 @@ class SitemapQueue:
                 reason, _ = breaker.find_reason(url)
                 skip(sitemap, reason)
             else:
-                sitemap.process(SitemapTransition.PARK)
+                sitemap.enter(SitemapState.PARKED)
                 self._put_aside(place, sitemap)
         return None
 
@@ -196,7 +196,7 @@ class SitemapQueue:
         for origin in origins:
             for place, sitemap in self._parked.pop(origin):
                 if sitemap.state.is_queued:  # else it was merged
-                    sitemap.process(SitemapTransition.WAKE)
+                    sitemap.enter(SitemapState.WAITING)
                     heapq.heappush(self._waiting, (place, sitemap))
 
 

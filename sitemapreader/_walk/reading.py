@@ -15,7 +15,7 @@ from sitemapreader._types.models import Format, Via
 from sitemapreader._types.outcomes import NOT_READ, BodyHasher, Status
 from sitemapreader._types.urls import has_suffixes, load_suffixes
 from sitemapreader._walk.download import find_blocking_page, next_step, read_events
-from sitemapreader._walk.states import SitemapState, SitemapTransition
+from sitemapreader._walk.states import SitemapState
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -60,7 +60,7 @@ class BodyReading:
         """Deliver the events of a body as it arrives, as long as they are wanted."""
         reader = self.reader
         reader.on_block = self.hasher.add
-        self.sitemap.process(SitemapTransition.DETECT)
+        self.sitemap.enter(SitemapState.DETECTING)
         await read_events(chunks, reader, self.walk.context.loop_share, self._receive)
 
     async def _receive(self, events: Events) -> bool:
@@ -112,7 +112,7 @@ class BodyReading:
             return True
         is_detecting = self.sitemap.state is SitemapState.DETECTING
         if is_detecting and self._has_records():
-            self.sitemap.process(SitemapTransition.RECOGNIZE)
+            self.sitemap.enter(SitemapState.READING)
             await self.delivery.accept(kind)
             if not self.walk.config.reads:
                 verdict.decided = Status.SKIPPED, NOT_READ

@@ -1,8 +1,8 @@
 """The life of one sitemap: its states, and one table of the transitions between them.
 
 The rule: everything that changes the state of a sitemap is in this file. A part of the walk says
-what has happened (`SitemapLife.process`); what that means is in `TRANSITIONS`. A transition that
-the table does not have in a state is a bug of ours, and raises.
+which state the sitemap enters (`SitemapLife.enter`). A transition that `TRANSITIONS` does not have
+is a bug of ours, and raises.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 from enum import Enum, auto
 
 import attrs
-
-from sitemapreader._types.outcomes import Status
 
 
 class SitemapState(Enum):
@@ -23,9 +21,9 @@ class SitemapState(Enum):
     WAITING = auto()
     """It is in the queue."""
     PARKED = auto()
-    """It is beside the queue, until its host may be requested again."""
+    """It is beside the queue, because its host is paused."""
     TAKEN = auto()
-    """A worker asks the memory and the rules of the walk whether to request it."""
+    """A worker has it, and asks the memory and the rules of the walk whether to request it."""
     REQUESTED = auto()
     """The request is under way, with its redirects."""
     RESPONDED = auto()
@@ -35,9 +33,9 @@ class SitemapState(Enum):
     READING = auto()
     """It is a find: its entries are delivered."""
     REUSED = auto()
-    """An earlier reading still holds, and gives its format and its children."""
+    """It has not changed, or is not due: an earlier reading gives its format and its children."""
     ENDING = auto()
-    """Nothing more comes of it, and its outcome is judged."""
+    """It was read as far as it can be, or its request has failed: its outcome is judged."""
     # The next five are ends, with the outcome of the same name: see `Status`.
     COMPLETE = auto()
     PARTIAL = auto()
@@ -47,7 +45,7 @@ class SitemapState(Enum):
     DUPLICATE = auto()
     """Another sitemap reads its document: redirects lead from one to the other."""
     LEFT = auto()
-    """The walk was left after its request had begun."""
+    """The walk ended at once, after the request had begun: it was left, or a bug was raised."""
 
     @property
     def is_end(self) -> bool:
@@ -60,118 +58,54 @@ class SitemapState(Enum):
         return self in QUEUED
 
 
-class SitemapTransition(Enum):
-    """One transition in the life of a sitemap."""
-
-    __hash__ = object.__hash__
-
-    PARK = auto()
-    """Its host is paused."""
-    WAKE = auto()
-    """Its host may be requested again."""
-    TAKE = auto()
-    """A worker takes it."""
-    SKIP = auto()
-    """A rule, a limit, or its own content keeps it from being read."""
-    MERGE = auto()
-    """Redirects show that another sitemap reads the same document."""
-    REQUEST = auto()
-    """It is requested; again if the response was about another version."""
-    RESPOND = auto()
-    """The head of the response arrives."""
-    REUSE = auto()
-    """The server or the memory says that it has not changed, or is not due."""
-    DETECT = auto()
-    """The reading of its body begins: is it a sitemap?"""
-    RECOGNIZE = auto()
-    """Its content shows that it is a sitemap."""
-    CLOSE = auto()
-    """It was read to its end, as far as it can be, or the request has failed."""
-    # The judgement: complete, partial, failed or unchanged.
-    COMPLETE = auto()
-    CUT = auto()
-    FAIL = auto()
-    CONFIRM = auto()
-    LEAVE = auto()
-    """The walk ends at once: its consumer leaves, or a bug is raised."""
-
-
 _State = SitemapState
-_Transition = SitemapTransition
 
-TRANSITIONS: dict[SitemapState, dict[SitemapTransition, SitemapState]] = {
-    _State.WAITING: {
-        _Transition.PARK: _State.PARKED,
-        _Transition.TAKE: _State.TAKEN,
-        _Transition.MERGE: _State.DUPLICATE,
-        _Transition.SKIP: _State.SKIPPED,
-    },
-    _State.PARKED: {
-        _Transition.WAKE: _State.WAITING,
-        _Transition.MERGE: _State.DUPLICATE,
-    },
+TRANSITIONS = {
+    _State.WAITING: {_State.PARKED, _State.TAKEN, _State.DUPLICATE, _State.SKIPPED},
+    _State.PARKED: {_State.WAITING, _State.DUPLICATE},
     _State.TAKEN: {
-        _Transition.SKIP: _State.SKIPPED,
-        _Transition.MERGE: _State.DUPLICATE,
-        _Transition.REUSE: _State.REUSED,
-        _Transition.REQUEST: _State.REQUESTED,
-        _Transition.CLOSE: _State.ENDING,
+        _State.SKIPPED,
+        _State.DUPLICATE,
+        _State.REUSED,
+        _State.REQUESTED,
+        _State.ENDING,
     },
     _State.REQUESTED: {
-        _Transition.REQUEST: _State.REQUESTED,
-        _Transition.PARK: _State.PARKED,
-        _Transition.RESPOND: _State.RESPONDED,
-        _Transition.CLOSE: _State.ENDING,
-        _Transition.LEAVE: _State.LEFT,
+        _State.REQUESTED,  # again, because the response was about another version
+        _State.PARKED,
+        _State.RESPONDED,
+        _State.ENDING,
+        _State.LEFT,
     },
     _State.RESPONDED: {
-        _Transition.MERGE: _State.DUPLICATE,
-        _Transition.REUSE: _State.REUSED,
-        _Transition.DETECT: _State.DETECTING,
-        _Transition.CLOSE: _State.ENDING,
-        _Transition.LEAVE: _State.LEFT,
+        _State.DUPLICATE,
+        _State.REUSED,
+        _State.DETECTING,
+        _State.ENDING,
+        _State.LEFT,
     },
-    _State.DETECTING: {
-        _Transition.RECOGNIZE: _State.READING,
-        _Transition.CLOSE: _State.ENDING,
-        _Transition.LEAVE: _State.LEFT,
-    },
-    _State.READING: {
-        _Transition.CLOSE: _State.ENDING,
-        _Transition.LEAVE: _State.LEFT,
-    },
-    _State.REUSED: {
-        _Transition.CLOSE: _State.ENDING,
-        _Transition.LEAVE: _State.LEFT,
-    },
+    _State.DETECTING: {_State.READING, _State.ENDING, _State.LEFT},
+    _State.READING: {_State.ENDING, _State.LEFT},
+    _State.REUSED: {_State.ENDING, _State.LEFT},
     _State.ENDING: {
-        _Transition.COMPLETE: _State.COMPLETE,
-        _Transition.CUT: _State.PARTIAL,
-        _Transition.FAIL: _State.FAILED,
-        _Transition.CONFIRM: _State.UNCHANGED,
-        _Transition.SKIP: _State.SKIPPED,
-        _Transition.LEAVE: _State.LEFT,
+        _State.COMPLETE,
+        _State.PARTIAL,
+        _State.FAILED,
+        _State.UNCHANGED,
+        _State.SKIPPED,
+        _State.LEFT,
     },
 }
-"""State -> transition -> the next state."""
+"""State -> the states that may follow."""
 
 ENDS = frozenset(SitemapState) - TRANSITIONS.keys()
 """States that no transition leaves."""
 QUEUED = frozenset(
     state
-    for state, ways in TRANSITIONS.items()
-    if not ways.keys().isdisjoint((SitemapTransition.TAKE, SitemapTransition.WAKE))
+    for state, following in TRANSITIONS.items()
+    if following & {_State.TAKEN, _State.WAITING}
 )
 """States in which a sitemap waits for a worker: the queue keeps it, and takes or wakes it."""
-
-TRANSITIONS_BY_STATUS = {
-    Status.COMPLETE: SitemapTransition.COMPLETE,
-    Status.PARTIAL: SitemapTransition.CUT,
-    Status.FAILED: SitemapTransition.FAIL,
-    Status.UNCHANGED: SitemapTransition.CONFIRM,
-    Status.SKIPPED: SitemapTransition.SKIP,
-}
-"""Outcome of a document -> the transition that ends its sitemap."""
 
 
 @attrs.define(eq=False, weakref_slot=False)
@@ -186,15 +120,14 @@ class SitemapLife:
         if not (self.state.is_end or self.state.is_queued):
             raise RuntimeError(
                 f"a worker has done all for a sitemap in the state {self.state.name}: report "
-                "the transition that ends it, or give the state the transition `WAKE`"
+                "the state that ends it, or let `WAITING` follow this state"
             )
 
-    def process(self, transition: SitemapTransition) -> None:
-        """Change the state by a transition; raise RuntimeError if the table does not have it."""
-        try:
-            self.state = TRANSITIONS[self.state][transition]
-        except KeyError:
+    def enter(self, state: SitemapState) -> None:
+        """Change the state; raise RuntimeError if the table does not have the transition."""
+        if state not in TRANSITIONS.get(self.state, ()):
             raise RuntimeError(
-                f"a sitemap in the state {self.state.name} had the transition "
-                f"{transition.name}: add it to `TRANSITIONS`, or do not report it"
-            ) from None
+                f"a sitemap in the state {self.state.name} cannot enter the state "
+                f"{state.name}: add that to `TRANSITIONS`, or do not report it"
+            )
+        self.state = state

@@ -25,11 +25,7 @@ from sitemapreader._walk.download import (
     record_response,
 )
 from sitemapreader._walk.reading import BodyReading, make_reader
-from sitemapreader._walk.states import (
-    TRANSITIONS_BY_STATUS,
-    SitemapState,
-    SitemapTransition,
-)
+from sitemapreader._walk.states import SitemapState
 from sitemapreader._walk.verdict import DocumentVerdict
 from sitemapreader.fetch.hosts import PAUSE_CODES
 from sitemapreader.fetch.urls import read_etag
@@ -105,17 +101,17 @@ class Visit:
                     context.budget.spend_documents(-1)
                     document.add_error(error)
                     self._walk.frontier.queue.note_refusal(sitemap, error.url)
-                    sitemap.process(SitemapTransition.PARK)
+                    sitemap.enter(SitemapState.PARKED)
                     return
                 self._verdict.fault = error
             # Below 32 KiB, as most documents are, all their entries come here.
             await self._read_rest()
             is_duplicate = sitemap.state is SitemapState.DUPLICATE
             if not is_duplicate:
-                sitemap.process(SitemapTransition.CLOSE)
+                sitemap.enter(SitemapState.ENDING)
             status, reason = await self._verdict.judge(context)
             if not is_duplicate:
-                sitemap.process(TRANSITIONS_BY_STATUS[status])
+                sitemap.enter(SitemapState[status.name])
             report.end_document(document, status, reason)
         await self._save()
 
@@ -137,14 +133,14 @@ class Visit:
         """Request and read the document; return False if the validators do not match it."""
         known = self._memory.known_version
         context = self._walk.context
-        self._sitemap.process(SitemapTransition.REQUEST)
+        self._sitemap.enter(SitemapState.REQUESTED)
         async with self._open(headers=validators) as response:
             is_confirmation = response.status == 304
             # Redirects may lead to another document than last time, and a cache may have another
             # version of it: both have other validators.
             if is_confirmation and not self._is_of_known_version(response, validators):
                 return False
-            self._sitemap.process(SitemapTransition.RESPOND)
+            self._sitemap.enter(SitemapState.RESPONDED)
             self._record_response(response)
             if self._follow_to(response.url):
                 return True
@@ -225,7 +221,7 @@ class Visit:
         document = self.document
         sitemap = self._sitemap
         last = self._memory.last_reading
-        sitemap.process(SitemapTransition.REUSE)
+        sitemap.enter(SitemapState.REUSED)
         sitemap.was_read_before = last.was_read
         if last.was_read:
             document.final_url = last.final_url

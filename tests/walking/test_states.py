@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,10 +16,8 @@ from sitemapreader._types.outcomes import Status
 from sitemapreader._walk.states import (
     ENDS,
     TRANSITIONS,
-    TRANSITIONS_BY_STATUS,
     SitemapLife,
     SitemapState,
-    SitemapTransition,
 )
 from sitemapreader.fetch import MemoryFetcher
 from tests.support import package
@@ -28,36 +27,31 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def list_transitions(state: SitemapState) -> dict[SitemapTransition, SitemapState]:
-    """Return the transitions that the table has in a state, and the states that they lead to."""
-    return TRANSITIONS.get(state, {})
-
-
 def find_reachable(start: SitemapState) -> set[SitemapState]:
-    """Return the states that some transitions lead to from a state, itself included."""
+    """Return the states that a sitemap in a state can come to, this one included."""
     found = {start}
-    while (
-        more := {to for state in found for to in list_transitions(state).values()}
-        - found
-    ):
+    while more := {to for state in found for to in list_following(state)} - found:
         found |= more
     return found
 
 
-@given(st.lists(st.sampled_from(SitemapTransition)))
-def test_a_transition_is_in_the_table_or_refused(
-    transitions: list[SitemapTransition],
-) -> None:
-    """Whatever happens in whatever order, the state is what the table says, or stays."""
+def list_following(state: SitemapState) -> list[SitemapState]:
+    """Return the states that the table allows after a state, in the order of their names."""
+    return sorted(TRANSITIONS.get(state, ()), key=attrgetter("name"))
+
+
+@given(st.lists(st.sampled_from(SitemapState)))
+def test_a_transition_is_in_the_table_or_refused(states: list[SitemapState]) -> None:
+    """Whatever happens in whatever order, the state is what the table allows, or stays."""
     life = SitemapLife()
-    for transition in transitions:
+    for state in states:
         before = life.state
-        if transition in list_transitions(before):
-            life.process(transition)
-            assert life.state is TRANSITIONS[before][transition]
+        if state in list_following(before):
+            life.enter(state)
+            assert life.state is state
         else:
-            with pytest.raises(RuntimeError, match=f"{before.name}.*{transition.name}"):
-                life.process(transition)
+            with pytest.raises(RuntimeError, match=f"{before.name}.*{state.name}"):
+                life.enter(state)
             assert life.state is before
 
 
@@ -67,40 +61,36 @@ def test_an_allowed_way_comes_to_an_end(data: st.DataObject) -> None:
     life = SitemapLife()
     for _ in range(data.draw(st.integers(0, 20))):
         assert find_reachable(life.state) & ENDS
-        allowed = [*list_transitions(life.state)]
+        allowed = list_following(life.state)
         if not allowed:
             break
-        life.process(data.draw(st.sampled_from(allowed)))
+        life.enter(data.draw(st.sampled_from(allowed)))
     if life.state.is_end:
-        for transition in SitemapTransition:
+        for state in SitemapState:
             with pytest.raises(RuntimeError):
-                life.process(transition)
+                life.enter(state)
 
 
-def test_every_state_is_reached_and_every_transition_happens() -> None:
+def test_every_state_is_reached() -> None:
     """The table has nothing that no sitemap comes to."""
     assert find_reachable(SitemapState.WAITING) == set(SitemapState)
-    transitions = [transition for row in TRANSITIONS.values() for transition in row]
-    assert set(transitions) == set(SitemapTransition)
 
 
 def test_each_outcome_is_an_end() -> None:
     """A sitemap whose outcome is judged ends in the state of that name."""
-    judged = TRANSITIONS[SitemapState.ENDING]
-    assert {
-        status: judged[transition].name.lower()
-        for status, transition in TRANSITIONS_BY_STATUS.items()
-    } == {status: status.value for status in Status}
+    judged = TRANSITIONS[SitemapState.ENDING] - {SitemapState.LEFT}
+    assert {state.name for state in judged} == {status.name for status in Status}
+    assert judged <= ENDS
 
 
 def test_a_state_waits_or_can_be_left() -> None:
     """A worker that is stopped leaves the sitemap, and one that waits again is never left."""
-    stops = {SitemapTransition.SKIP, SitemapTransition.LEAVE}
+    stops = {SitemapState.SKIPPED, SitemapState.LEFT}
     for state in set(SitemapState) - ENDS:
         if state.is_queued:
-            assert SitemapTransition.LEAVE not in list_transitions(state), state
+            assert SitemapState.LEFT not in TRANSITIONS[state], state
         else:
-            assert stops & list_transitions(state).keys(), state
+            assert stops & TRANSITIONS[state], state
 
 
 def test_no_worker_leaves_a_sitemap_on_its_way() -> None:
@@ -115,25 +105,25 @@ def test_no_worker_leaves_a_sitemap_on_its_way() -> None:
                 life.check_release()
 
 
-Ways = dict[SitemapLife, list[tuple[SitemapTransition, SitemapState]]]
-"""Sitemap -> its transitions, and the states that they led to."""
+Ways = dict[SitemapLife, list[SitemapState]]
+"""Sitemap -> the states that it entered."""
 
 
 @pytest.fixture
 def ways(monkeypatch: pytest.MonkeyPatch) -> Ways:
     """Return the ways of all sitemaps of the walks of a test."""
     found: Ways = {}
-    process = SitemapLife.process
+    enter = SitemapLife.enter
 
-    def note(life: SitemapLife, transition: SitemapTransition) -> None:
-        process(life, transition)
-        found.setdefault(life, []).append((transition, life.state))
+    def note(life: SitemapLife, state: SitemapState) -> None:
+        enter(life, state)
+        found.setdefault(life, []).append(state)
 
-    monkeypatch.setattr(SitemapLife, "process", note)
+    monkeypatch.setattr(SitemapLife, "enter", note)
     return found
 
 
-async def test_walks_report_each_transition_and_come_to_each_end(
+async def test_walks_enter_each_state_and_come_to_each_end(
     ways: Ways, tmp_path: Path
 ) -> None:
     """Whatever becomes of a sitemap, its last state is an end; nothing in the table is unused."""
@@ -154,10 +144,8 @@ async def test_walks_report_each_transition_and_come_to_each_end(
     many = urlset(*(f"{SITE}{number}" for number in range(20_000)))
     async with walk(SITE, fetcher=MemoryFetcher({f"{SITE}sitemap.xml": many})) as urls:
         await anext(aiter(urls))
-    assert {way[-1][1] for way in ways.values()} == ENDS
-    assert {transition for way in ways.values() for transition, _ in way} == set(
-        SitemapTransition
-    )
+    assert {way[-1] for way in ways.values()} == ENDS
+    assert {state for way in ways.values() for state in way} == set(SitemapState)
 
 
 def list_refused(number: int) -> dict[str, Any]:
@@ -182,13 +170,9 @@ def test_only_the_table_changes_a_state() -> None:
     assert setters == {"_walk.states"}
 
 
-def test_the_architecture_shows_each_state_and_event() -> None:
-    """The picture for a newcomer has the states of the table, and the transitions between them."""
+def test_the_architecture_shows_each_state() -> None:
+    """The picture for a newcomer has the states of the table."""
     text = (package.ROOT / "docs" / "architecture.md").read_text("utf-8")
     part = text.partition("## What happens to one sitemap")[2].partition("\n## ")[0]
     words = set(re.findall(r"[A-Z]{4,}", part))
-    judgements = {*TRANSITIONS_BY_STATUS.values()} - {SitemapTransition.SKIP}
-    names = {each.name for each in SitemapState} | {
-        each.name for each in SitemapTransition if each not in judgements
-    }
-    assert names - words == set()
+    assert {each.name for each in SitemapState} - words == set()
