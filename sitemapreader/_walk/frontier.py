@@ -153,17 +153,13 @@ class Frontier:
         key = sitemap.key
         if url != sitemap.entry.loc:
             key = url_key(url)
-        known = self._sitemaps.get(key)
-        if known is not None and known is not sitemap:
-            is_duplicate = known.duplicate_of is not None
-            if not known.state.is_queued and not is_duplicate:
+        known = self._sitemaps.get(key, sitemap)
+        if known is not sitemap and known.duplicate_of is None:
+            if not known.state.is_queued:
                 _merge(sitemap, known)
                 return True
-            if is_duplicate:  # they lead to each other
-                known.duplicate_of = sitemap
-            else:
-                _merge(known, sitemap)
-                known.resolve(is_sitemap=False)
+            _merge(known, sitemap)
+            known.resolve(is_sitemap=False)
         self._sitemaps[key] = sitemap
         sitemap.aliases += (key,)
         return False

@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 class QueuePlace(NamedTuple):
     """A place in the queue: the lowest is taken first."""
 
-    group: int
-    """Number of the group in the order "newest"."""
     age: float
-    """Rank in that group."""
+    """Rank by `rank_newest` in the order "newest"."""
     rank: float
     """Rank by `SitemapQueue.ranks`."""
     number: int
@@ -84,12 +82,10 @@ class SitemapQueue:
 
     def add(self, sitemap: Sitemap) -> None:
         """Put a sitemap in its place."""
-        group = 0
         age = 0.0
         if self._order == "newest":
-            group, age = rank_newest(sitemap.entry)
+            age = rank_newest(sitemap.entry)
         place = QueuePlace(
-            group,
             age,
             rank=self.ranks.get(sitemap.key, 0),
             number=next(self._numbers),
@@ -204,10 +200,10 @@ def _start_none() -> None:
     """Start no worker."""
 
 
-def rank_newest(entry: SitemapEntry) -> tuple[int, float]:
+def rank_newest(entry: SitemapEntry) -> float:
     """Rank roots first, which lead to children; undated ones last."""
     if entry.lastmod is not None:
-        return 1, -entry.lastmod.timestamp()
+        return -entry.lastmod.timestamp()
     if entry.via is Via.INDEX:
-        return 2, 0.0
-    return 0, 0.0
+        return inf
+    return -inf

@@ -138,6 +138,44 @@ async def test_a_redirect_to_what_is_read() -> None:
     assert walked.report.complete
 
 
+async def test_a_redirect_to_what_waits() -> None:
+    """A sitemap that waits is not asked for where another one has led to it; it has no outcome."""
+    pages: Pages = {TOP: index(A, LEAF, B), A: moved(LEAF, urlset(PAGE))}
+    pages[B] = moved(A, urlset(f"{PAGE}/b"))  # which leads back, with another list
+    walked = await walk_top(pages, options=FetchOptions(concurrency=1))
+    assert walked.requested == [TOP, ROBOTS, A, B]
+    assert {each.url: each.reason for each in walked.report.documents} == {
+        TOP: "",
+        ROBOTS: "http-status",
+        A: "",
+        B: "already-read",
+    }
+    assert (walked.locs, walked.report.complete) == ([PAGE], True)
+
+
+async def test_redirects_that_lead_to_each_other() -> None:
+    """Each is read if neither has the other's list, whichever was asked for before."""
+    pages: Pages = {TOP: index(LEAF, A, B), LEAF: urlset(PAGE)}
+    pages |= {A: moved(LEAF, urlset(PAGE)), B: moved(A, urlset(f"{PAGE}/b"))}
+    walked = await walk_top(pages, options=FetchOptions(concurrency=1))
+    assert walked.locs == [PAGE, f"{PAGE}/b"]
+    assert walked.outcome(A) == ("skipped", "already-read")
+    assert walked.outcome(B) == ("complete", "")
+
+
+async def test_a_search_waits_for_no_sitemap_that_another_one_has_merged() -> None:
+    """If neither is a sitemap after all, the well-known paths are tried."""
+    pages: Pages = {
+        ROBOTS: f"Sitemap: {A}\nSitemap: {LEAF}".encode(),
+        A: moved(LEAF, b"<!doctype html><html><title>Moved</title></html>"),
+        "https://example.org/sitemap.xml": urlset(PAGE),
+    }
+    walked = await walk_all(pages, options=FetchOptions(concurrency=1))
+    assert walked.locs == [PAGE]
+    assert walked.requested == [ROBOTS, A, "https://example.org/sitemap.xml"]
+    assert walked.outcome(A) == ("failed", "html-not-sitemap")
+
+
 async def test_a_child_that_is_robots_txt() -> None:
     """An index that lists the robots.txt that named it leads back."""
     pages: Pages = {

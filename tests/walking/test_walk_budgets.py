@@ -171,6 +171,18 @@ async def test_urls(number: int) -> None:
     assert bool(walked.report.counts[IssueCode.BUDGET_URLS]) is (number < 10)
 
 
+@pytest.mark.parametrize("number", [5, 7, 12])
+async def test_urls_on_many_hosts_beyond_ascii(number: int) -> None:
+    """Hosts that take long to encode are filtered in parts, and the number holds for all."""
+    locs = [f"https://\u00fc{number}.example/" for number in range(12)]
+    walked = await walk_top({TOP: urlset(*locs)}, Limits(), max_urls=number)
+    assert walked.locs == locs[:number]
+    is_cut = number < len(locs)
+    assert walked.codes.count("budget-urls") == is_cut
+    ending = ("partial", "budget-urls") if is_cut else ("complete", "")
+    assert walked.outcome(TOP) == ending
+
+
 async def test_the_last_url_ends_what_is_waited_for() -> None:
     """When `max_urls` are delivered, nobody waits for documents that do not come."""
     pages = site()
