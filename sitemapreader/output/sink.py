@@ -33,6 +33,8 @@ _IS_DELIVERED = (
 )
 _GZIP_WBITS = 31
 """Value with which zlib writes gzip's header and trailer."""
+_CLOSED = -1
+"""Value in place of the descriptor of a file that is not open."""
 
 
 class Encoder:
@@ -138,7 +140,7 @@ class Output:
         self.written = 0
         """Number of bytes that were written after the head."""
         self.name = path or "standard output"
-        self.descriptor = -1
+        self.descriptor = _CLOSED
         """Descriptor of the open file; below 0 if none is open."""
         self._end = end
         if path is None:
@@ -159,8 +161,7 @@ class Output:
                 self._open_existing(self._path)
             else:
                 self._open_temporary(self._path)
-            self.put(self._encoder.head)
-            self.written = 0
+            self._send(self._encoder.head)
         except BaseException:
             self.rollback()
             raise
@@ -176,7 +177,6 @@ class Output:
             if error is None:
                 for temporary, path in self.prepare():
                     temporary.replace(path)
-                    self._temporary = None
         finally:
             self.rollback()
 
@@ -263,10 +263,7 @@ class Output:
 
     def put(self, data: bytes) -> None:
         """Write bytes without buffering; if the output has records, they are whole ones."""
-        if self._temporary or self._end is None:
-            write_all(self.descriptor, data)
-        else:
-            write_whole_records(self.descriptor, data, self._end)
+        self._send(data)
         self.written += len(data)
 
     @property
@@ -279,9 +276,15 @@ class Output:
         """True for a file, which appears when it is complete; False for a pipe or device."""
         return self._temporary is not None
 
+    def _send(self, data: bytes) -> None:
+        if self._temporary or self._end is None:
+            write_all(self.descriptor, data)
+        else:
+            write_whole_records(self.descriptor, data, self._end)
+
     def _close(self) -> None:
         descriptor = self.descriptor
-        self.descriptor = -1
+        self.descriptor = _CLOSED
         if self._path is not None and descriptor >= 0:
             os.close(descriptor)
 

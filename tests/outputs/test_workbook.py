@@ -118,6 +118,8 @@ def test_dates_can_be_filtered_and_urls_be_seen(tmp_path: Path) -> None:
     ]
     assert sheet.column_dimensions["A"].width > 50
     assert sheet.column_dimensions["B"].width >= 19
+    assert [cell.font.bold for (cell, *_) in sheet.iter_rows()] == [True] + [False] * 4
+    assert sheet.freeze_panes == "A2"  # the names stay in sight, above all columns
 
 
 def test_a_full_sheet_is_followed_by_another(
