@@ -144,8 +144,7 @@ class Host:
     def keep_delay(self, seconds: float) -> None:
         """Keep a Crawl-delay, also since the last request, which was for robots.txt."""
         self.delay = seconds
-        if seconds > 0:
-            self.not_before = max(self.not_before, self.started_at + seconds)
+        self.not_before = max(self.not_before, self.started_at + seconds)
 
     def defer(self, seconds: float) -> None:
         """Start no request for `seconds` from now."""

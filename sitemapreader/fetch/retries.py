@@ -70,16 +70,15 @@ def check_wait(
     host: Host, url: str, request_options: RequestOptions, wait: float
 ) -> None:
     """Raise FetchError if the host requested a wait that is too long, or the breaker does."""
-    if wait > 0:
-        _, delay = host.rate
-        # the time of a walk may end while it keeps the delay between two requests
-        if wait > max(delay, count_seconds_left(request_options)):
-            raise FetchError(
-                IssueCode.RETRY_LATER,
-                url,
-                f"requested to wait for {wait:.0f} s",
-                retry_after_seconds=wait,
-            )
+    _, delay = host.rate
+    # the time of a walk may end while it keeps the delay between two requests
+    if wait > max(delay, count_seconds_left(request_options)):
+        raise FetchError(
+            IssueCode.RETRY_LATER,
+            url,
+            f"requested to wait for {wait:.0f} s",
+            retry_after_seconds=wait,
+        )
     breaker = request_options.get("breaker")
     if breaker is not None:
         breaker.check(url, wait)

@@ -235,7 +235,9 @@ MAKERS = [make_urllib_error, make_httpx_error, make_requests_error, make_aiohttp
     ("status", "reason"),
     [
         (404, "http-status"),
+        (400, "http-status"),
         (500, "http-status"),
+        (599, "http-status"),
         (401, "login-required"),
         (503, "retry-later"),
     ],
@@ -290,15 +292,18 @@ async def test_an_error_for_304_leaves_a_document_unchanged(tmp_path: Path) -> N
 
 
 class HeldStatusError(Exception):
-    """An error with the status of a response that has a document."""
+    """An error with a status."""
 
-    status = 200
+    def __init__(self, status: object) -> None:
+        super().__init__()
+        self.status = status
 
 
-async def test_an_error_beside_a_success_reaches_the_caller() -> None:
-    """Only a status that is no success explains an error."""
+@pytest.mark.parametrize("status", [200, 303, 305, 399, 600, "404"])
+async def test_an_error_beside_a_success_reaches_the_caller(status: object) -> None:
+    """Only the status of a refusal explains an error."""
     with pytest.raises(HeldStatusError):
-        await read(Own(HeldStatusError()))
+        await read(Own(HeldStatusError(status)))
 
 
 # -- functions

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sitemapreader._types.options import FetchOptions
 from sitemapreader._walk.search import WELL_KNOWN_PATHS
+from sitemapreader.fetch.refusals import is_success, make_refusal
 from tests.support.serving import Answer, serve_site
 from tests.support.walking import read_site
 
@@ -104,3 +107,81 @@ async def test_a_named_sitemap_that_is_none_today_is_named(
     assert read.value("no-sitemap") == (
         f"robots.txt names {named}, which could not be read as a sitemap: {reason}"
     )
+
+
+OPTIONS = FetchOptions(retry_after_seconds=60)
+LATER = {"retry-after": "60"}
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "options", "error"),
+    [
+        (404, {}, {}, ("http-status", "404", None)),
+        (404, {}, {"reason": "Not Found"}, ("http-status", "404 Not Found", None)),
+        (404, LATER, {}, ("http-status", "404", None)),
+        (401, LATER, {}, ("login-required", "401", None)),
+        (429, LATER, {}, ("http-status", "429", 60)),
+        (503, LATER, {"seconds_left": 60}, ("http-status", "503", 60)),
+        (
+            503,
+            LATER,
+            {"seconds_left": 59.5},
+            ("retry-later", "503, requested to wait for 60 s", 60),
+        ),
+        (
+            503,
+            {"retry-after": "61"},
+            {"seconds_left": 600},
+            ("retry-later", "503, requested to wait for 61 s", 61),
+        ),
+        (
+            429,
+            {"server": "AkamaiGHost", "retry-after": "999"},
+            {},
+            ("blocked-by-site", "429, Akamai (server: AkamaiGHost)", 999),
+        ),
+        (503, {"server": "AkamaiGHost"}, {}, ("http-status", "503", None)),
+        (
+            503,
+            {"x-sucuri-block": "b" * 50},
+            {},
+            ("blocked-by-site", f"503, Sucuri (x-sucuri-block: {'b' * 40})", None),
+        ),
+        (
+            401,
+            {"accept-signature": "a"},
+            {},
+            (
+                "blocked-by-site",
+                "401, requires a signed request (Accept-Signature)",
+                None,
+            ),
+        ),
+        (404, {"accept-signature": "a"}, {}, ("http-status", "404", None)),
+        (
+            400,
+            {"signature-error": "late", "date": "no date"},
+            {"signed_as": "me"},
+            ("http-status", "400, though signed as me; Signature-Error: late", None),
+        ),
+    ],
+)
+def test_what_is_made_of_a_refusal(
+    status: int,
+    headers: dict[str, str],
+    options: dict[str, Any],
+    error: tuple[str, str, float | None],
+) -> None:
+    """The status, whose refusal it is, and a wait that is too long to be waited for."""
+    made = make_refusal(status, headers, "https://a.example/", OPTIONS, **options)
+    assert (str(made.code), made.detail, made.retry_after_seconds) == error
+    assert (made.http_status, made.url) == (status, "https://a.example/")
+
+
+@pytest.mark.parametrize(
+    ("status", "is_one"),
+    [(199, False), (200, True), (205, True), (206, False), (299, True), (300, False)],
+)
+def test_what_a_success_is(status: int, *, is_one: bool) -> None:
+    """A part of a document is none."""
+    assert is_success(status) is is_one

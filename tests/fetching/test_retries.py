@@ -6,7 +6,8 @@ import asyncio
 import socket
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,8 +15,12 @@ from sitemapreader import walk
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
+from sitemapreader.fetch import retries
+from sitemapreader.fetch.hosts import Host
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.refusals import parse_retry_after
+from sitemapreader.fetch.responses import may_pass
+from sitemapreader.fetch.retries import check_wait
 from tests.support.faults import DOCUMENT, FaultServer
 from tests.support.timing import retried
 
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 NOW = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
+CHOOSE_WAIT = retries._choose_wait
 QUICK = FetchOptions(max_attempts=3, retry_wait_seconds=0.01)
 
 
@@ -96,6 +102,67 @@ def test_retry_after(text: str, seconds: float | None) -> None:
     """Seconds or one of the three forms of a date; hostile forms are as if it were not there."""
     found = parse_retry_after(text, NOW)
     assert found == (None if seconds is None else pytest.approx(seconds, abs=1))
+
+
+@pytest.mark.parametrize(
+    ("longest", "waits"),
+    [(100, [6, 10, 18, 34]), (20, [6, 10, 18, 20]), (1, [4, 4, 4, 4])],
+)
+def test_a_wait_that_nobody_asked_for(
+    longest: float, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It doubles, with a random part of the first, up to the longest; the first is our choice."""
+    monkeypatch.setattr(retries, "random", SimpleNamespace(random=lambda: 0.5))
+    options = FetchOptions(retry_wait_seconds=4, retry_after_seconds=longest)
+    choose = CHOOSE_WAIT
+    assert [choose(attempts, options) for attempts in (1, 2, 3, 4)] == waits
+    assert choose(10_000, options) == max(4, longest)
+
+
+@pytest.mark.parametrize(
+    ("wait", "delay", "left", "is_refused"),
+    [
+        (0, 0, 0, False),
+        (-1, 0, 0, False),
+        (5, 0, 5, False),
+        (5, 0, 4.9, True),
+        (5, 5, 0, False),
+        (5, 4.9, 0, True),
+        (9e9, 0, None, False),
+    ],
+)
+def test_a_wait_beyond_the_time_of_a_walk(
+    wait: float, delay: float, left: float | None, *, is_refused: bool
+) -> None:
+    """Nobody waits for a response that comes too late; the delay between two requests is kept."""
+    host = Host("a.example", 2, delay)
+    arguments: Any = {} if left is None else {"seconds_left": lambda: left}
+    if not is_refused:
+        check_wait(host, "https://a.example/", arguments, wait)
+        return
+    with pytest.raises(FetchError) as caught:
+        check_wait(host, "https://a.example/", arguments, wait)
+    assert caught.value.code is IssueCode.RETRY_LATER
+    assert caught.value.detail == f"requested to wait for {wait} s"
+    assert caught.value.retry_after_seconds == wait
+
+
+@pytest.mark.parametrize(
+    ("error", "passes"),
+    [
+        *((status, True) for status in (429, 500, 503, 599)),
+        *((status, False) for status in (304, 400, 404, 499, 600)),
+        (IssueCode.CONNECT, True),
+        (IssueCode.TIMEOUT, False),
+        (IssueCode.DNS, False),
+        (IssueCode.TLS, False),
+    ],
+)
+def test_what_may_pass(error: int | IssueCode, *, passes: bool) -> None:
+    """Failures of the server and of the connection; no refusal of the request."""
+    status = error if isinstance(error, int) else None
+    code = IssueCode.HTTP_STATUS if isinstance(error, int) else error
+    assert may_pass(FetchError(code, "", http_status=status)) is passes
 
 
 async def test_pauses_double(server: FaultServer) -> None:

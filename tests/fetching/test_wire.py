@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
+from yarl import URL
 
 from sitemapreader import FetchError, FetchOptions, Limits, walk
 from sitemapreader._types.issues import IssueCode
 from sitemapreader.fetch import HttpFetcher, read_body
+from sitemapreader.fetch.cookies import ChainCookies
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -371,6 +373,25 @@ async def test_a_cookie_wall_without_end_is_a_loop() -> None:
             assert [entry async for entry in entries] == []
         assert entries.report.documents[0].reason == IssueCode.TOO_MANY_REDIRECTS
         assert len(requests) == 6
+
+
+@pytest.mark.parametrize("host", ["a.example", "127.0.0.1", "[::1]"])
+async def test_the_cookies_of_a_chain(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host may be an address; a path, another origin and a header too long have their effect."""
+    cookies, url = ChainCookies(), URL(f"https://{host}/maps/a.xml?b=%2F")
+    assert cookies.write(url) == ""
+    cookies.add(url, ["a=1; Path=/", 'b="2 3"', "c=4; Path=/x"])
+    cookies.add(URL(f"http://{host}/"), ["d=5"])
+    assert cookies.write(url) == 'a=1; b="2 3"'
+    assert cookies.write(URL(f"https://{host}/")) == "a=1"
+    assert cookies.write(URL(f"http://{host}/")) == "d=5"
+    assert cookies.write(URL(f"https://{host}:8443/")) == ""
+    sent = cookies.write(url)
+    for most, written in ((len(sent), sent), (len(sent) - 1, "")):
+        monkeypatch.setattr("sitemapreader.fetch.cookies.MAX_COOKIE_CHARS", most)
+        assert cookies.write(url) == written
 
 
 async def test_cookies_stay_with_their_origin_and_their_document() -> None:
