@@ -177,12 +177,12 @@ def parse_file(text: str) -> str:
     """Parse the name of a file."""
     if not text:  # usually an unset variable of a script
         raise ArgumentTypeError("the name of the file is empty: write one")
-    if "://" in text and not text.startswith("file:"):
+    if text.startswith("file:"):
+        raise ArgumentTypeError(f"{text!r}: write the path of the file, without file:")
+    if "://" in text:
         raise ArgumentTypeError(
             f"{text!r} is a URL: write the path of a file on this machine"
         )
-    if text.startswith("file:"):
-        raise ArgumentTypeError(f"{text!r}: write the path of the file, without file:")
     return text
 
 

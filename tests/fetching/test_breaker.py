@@ -13,7 +13,6 @@ import pytest
 from sitemapreader._types.errors import FetchError, Redirect
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
-from sitemapreader.fetch import hosts
 from sitemapreader.fetch.hosts import Host, HostBreaker
 
 A, B, OTHER = "https://a.example/1", "https://a.example/2", "https://b.example/1"
@@ -22,7 +21,7 @@ OPTIONS = FetchOptions(failures_in_row=3, host_pause_seconds=8, host_trials=2)
 
 
 class Clock:
-    """A clock that a test sets, in place of the module `time`; it is ahead of that."""
+    """A clock that a test sets, ahead of the one of the process."""
 
     def __init__(self) -> None:
         self.now = math.ceil(time.monotonic()) + 1_000.0
@@ -35,7 +34,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(hosts, "time", clock)
+    monkeypatch.setattr(time, "monotonic", clock.monotonic)
     return clock
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import socket
 from datetime import UTC, datetime
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,12 +15,11 @@ from sitemapreader import walk
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
-from sitemapreader.fetch import retries
 from sitemapreader.fetch.hosts import Host
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.refusals import parse_retry_after
 from sitemapreader.fetch.responses import may_pass
-from sitemapreader.fetch.retries import check_wait
+from sitemapreader.fetch.retries import check_wait, try_often
 from tests.support.faults import DOCUMENT, FaultServer
 from tests.support.timing import retried
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 NOW = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
-CHOOSE_WAIT = retries._choose_wait
+SITE = "https://a.example/"
 QUICK = FetchOptions(max_attempts=3, retry_wait_seconds=0.01)
 
 
@@ -108,15 +107,26 @@ def test_retry_after(text: str, seconds: float | None) -> None:
     ("longest", "waits"),
     [(100, [6, 10, 18, 34]), (20, [6, 10, 18, 20]), (1, [4, 4, 4, 4])],
 )
-def test_a_wait_that_nobody_asked_for(
+async def test_a_wait_that_nobody_asked_for(
     longest: float, waits: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It doubles, with a random part of the first, up to the longest; the first is our choice."""
-    monkeypatch.setattr(retries, "random", SimpleNamespace(random=lambda: 0.5))
-    options = FetchOptions(retry_wait_seconds=4, retry_after_seconds=longest)
-    choose = CHOOSE_WAIT
-    assert [choose(attempts, options) for attempts in (1, 2, 3, 4)] == waits
-    assert choose(10_000, options) == max(4, longest)
+    waited: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        waited.append(seconds)
+
+    async def request() -> None:
+        raise FetchError(IssueCode.HTTP_STATUS, SITE, http_status=503)
+
+    monkeypatch.setattr(random, "random", lambda: 0.5)
+    monkeypatch.setattr(asyncio, "sleep", wait)
+    options = FetchOptions(
+        max_attempts=5, retry_wait_seconds=4, retry_after_seconds=longest
+    )
+    with pytest.raises(FetchError) as caught:
+        await try_often(request, SITE, options, {})
+    assert (waited, caught.value.tries) == (waits, 5)
 
 
 @pytest.mark.parametrize(
@@ -138,10 +148,10 @@ def test_a_wait_beyond_the_time_of_a_walk(
     host = Host("a.example", 2, delay)
     arguments: Any = {} if left is None else {"seconds_left": lambda: left}
     if not is_refused:
-        check_wait(host, "https://a.example/", arguments, wait)
+        check_wait(host, SITE, arguments, wait)
         return
     with pytest.raises(FetchError) as caught:
-        check_wait(host, "https://a.example/", arguments, wait)
+        check_wait(host, SITE, arguments, wait)
     assert caught.value.code is IssueCode.RETRY_LATER
     assert caught.value.detail == f"requested to wait for {wait} s"
     assert caught.value.retry_after_seconds == wait
