@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import attrs
@@ -13,6 +15,7 @@ from sitemapreader import walk
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader.fetch import HttpFetcher
+from sitemapreader.fetch.connections import ChunkMerger
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -228,3 +231,63 @@ async def test_a_length_that_is_too_long() -> None:
             found = [entry.loc async for entry in entries]
     assert found == ["http://127.0.0.1/page"] * 2
     assert not entries.report.complete
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_merged_chunks_are_the_same_body(seed: int) -> None:
+    """However chunks arrive, what is passed on has the same body, without their extensions."""
+    chance = random.Random(seed)
+    for _ in range(40):
+        pieces = [chance.randbytes(chance.choice([1, 2, 15, 16, 40])) for _ in range(9)]
+        ends = chance.choices([b"\r\n", b"\n"], [3, 1], k=20)
+        lines = [
+            b"%x" % len(piece) + chance.choice([b"", b"", b" ", b";a=1", b" ;b"])
+            for piece in [*pieces, b""]
+        ]
+        wire = lines[0] + b"\r\n"
+        for piece, line in zip(pieces, lines[1:], strict=True):
+            wire += piece + ends.pop() + line + ends.pop()
+        wire += b"X-A: b\r\n\r\n"
+        cuts = sorted(chance.randrange(len(wire)) for _ in range(chance.randrange(9)))
+        merger, passed = ChunkMerger(), b""
+        for start, stop in pairwise([0, *cuts, len(wire)]):
+            passed += merger.merge(wire[start:stop])
+        assert unchunk(passed) == (b"".join(pieces), b"X-A: b\r\n\r\n")
+        assert (merger.body_bytes, merger.has_ended) == (sum(map(len, pieces)), True)
+        assert merger.merge(b"any") == b"any"
+
+
+def unchunk(data: bytes) -> tuple[bytes, bytes]:
+    """Return a body in chunks without extensions, and what follows it."""
+    body = b""
+    while True:
+        size, _, data = data.partition(b"\r\n")
+        length = int(size, 16)
+        if not length:
+            return body, data
+        assert data[length : length + 2] == b"\r\n"
+        body += data[:length]
+        data = data[length + 2 :]
+
+
+@pytest.mark.parametrize(
+    ("wire", "passed", "body_bytes"),
+    [
+        (b"3\r\nabc\r\nx\r\n", b"3\r\nabc\r\nx\r\n", 3),
+        (b"3\r\nabcd\r\n", b"3\r\nabc\r\n?d\r\n", 3),
+        (b"z", b"", 0),
+        (b"z\r\n", b"z\r\n", 0),
+        (b"1" * 4_094, b"", 0),
+        (b"1" * 4_095, b"1" * 4_095, 0),
+    ],
+)
+def test_broken_chunks_are_passed_on(
+    wire: bytes, passed: bytes, body_bytes: int
+) -> None:
+    """The first bytes that are no chunk are, as soon as they are seen to be none, and all after."""
+    merger = ChunkMerger()
+    assert merger.merge(wire) == passed
+    assert merger.body_bytes == body_bytes
+    if passed:
+        assert merger.merge(b"3\r\nabc\r\n") == b"3\r\nabc\r\n"
+    assert not merger.has_ended

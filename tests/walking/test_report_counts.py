@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import Document, Issue, Search, Via, walk
+from sitemapreader import Document, Issue, IssueCode, Report, Search, Status, Via, walk
 from sitemapreader.fetch import MemoryFetcher
 from tests.support import golden
 from tests.support.walking import SITE, Pages, index, urlset, walk_all
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from sitemapreader import Report
 
 TOP, A, B = f"{SITE}sitemap.xml", f"{SITE}a.xml", f"{SITE}b/b.xml"
 PAGES: Pages = {
@@ -117,3 +115,44 @@ async def test_all_dropped_records_come_and_few_are_kept() -> None:
     assert len(document.issues) == len(walked.report.issues) == 10
     assert walked.report.counts.total() == document.counts.total() == 25
     assert walked.report.outcome.dropped == 25
+
+
+SUMS = ["entries", "undated", "future", "without_language", "bytes_raw"]
+
+
+def test_reports_are_added() -> None:
+    """The sum of two walks has the outcomes, the Issues and the figures of both."""
+    reports = [Report(9), Report(9)]
+    for number, report in enumerate(reports, 1):
+        document = Document(f"{SITE}{number}.xml", bytes_raw=0)
+        report.add_issue(Issue(IssueCode.EMPTY, sitemap=f"{SITE}{number}"))
+        report.end_document(document, Status.SKIPPED, "not-followed")
+        for name in SUMS:
+            setattr(report, name, number)
+    total, other = reports
+    total.add(other)
+    assert {name: getattr(total, name) for name in SUMS} == dict.fromkeys(SUMS, 3)
+    assert [each.url for each in total.documents] == [f"{SITE}1.xml", f"{SITE}2.xml"]
+    assert [each.sitemap for each in total.issues] == [f"{SITE}1", f"{SITE}2"]
+    assert (total.counts, total.statuses) == ({IssueCode.EMPTY: 2}, {Status.SKIPPED: 2})
+    assert total.left_out == {"not-followed": 2}
+    assert Report(9).complete
+    other.note_fault()
+    added = Report(9)
+    added.add(other)
+    assert not added.complete
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_complete"), [("not-followed", True), ("budget-documents", False)]
+)
+def test_skipped_sitemaps_that_are_only_counted(
+    reason: str, *, is_complete: bool
+) -> None:
+    """They count as the others do, whether they are wanted or not."""
+    report = Report(9)
+    report.count_skipped(reason, 7)
+    report.count_skipped(reason, 2)
+    assert report.statuses == {Status.SKIPPED: 9}
+    assert (report.left_out, report.documents) == ({reason: 9}, [])
+    assert report.complete is is_complete

@@ -1,0 +1,73 @@
+"""Answers of the server for agents: the rows that fit, and whether these are all."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+if find_spec("mcp") is None:
+    pytest.skip("no mcp: pip install mcp", allow_module_level=True)
+
+from sitemapreader._mcp.tools import _MAX_ROW_BYTES, ToolAnswer
+
+MORE = "there are more rows than fit in the result"
+
+
+def rows(count: int, chars: int = 1) -> list[dict[str, Any]]:
+    """Make rows, each of so many characters as JSON."""
+    return [{"u": f"{number:0{chars - 9}}"} for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("count", "limit", "offset", "taken", "following"),
+    [
+        (0, 3, 0, (0, 0), None),
+        (3, 3, 0, (0, 3), None),
+        (4, 3, 0, (0, 3), 3),
+        (4, 3, 1, (1, 4), None),
+        (9, 3, 3, (3, 6), 6),
+        (2, 3, 5, (0, 0), None),
+    ],
+)
+def test_the_rows_that_were_asked_for(
+    count: int, limit: int, offset: int, taken: tuple[int, int], following: int | None
+) -> None:
+    """They begin at the offset, and the answer says where the next ones do, if there are any."""
+    listed = rows(count, 12)
+    answer = ToolAnswer(site="https://a.example/").fill(listed, limit, offset)
+    assert answer.rows == listed[slice(*taken)]
+    assert (answer.next_offset, answer.complete) == (following, following is None)
+    assert answer.reason == (MORE if following else "")
+
+
+@pytest.mark.parametrize(("more", "fits"), [(0, True), (1, False)])
+def test_rows_of_any_size(*, more: int, fits: bool) -> None:
+    """So many bytes fit in a result, to the byte; what is left out does not count."""
+    most = _MAX_ROW_BYTES
+    listed: list[Any] = [None, *rows(1, most // 2), None]
+    listed += rows(1, most - most // 2 + more)
+    answer = ToolAnswer(site="https://a.example/").fill(listed, 9, 0)
+    assert (len(answer.rows), answer.complete) == (2 if fits else 1, fits)
+    assert answer.next_offset == (None if fits else 1)
+
+
+@pytest.mark.parametrize(
+    ("were_complete", "said"),
+    [
+        ([True, True], "nothing was read in this call"),
+        ([], "nothing was read in this call"),
+        (
+            [True, False],
+            "nothing was read in this call, and the last one did not read all",
+        ),
+    ],
+)
+def test_what_an_earlier_call_has_read(were_complete: list[bool], said: str) -> None:
+    """An answer from memory is as complete as what was read for it."""
+    sites: Any = [SimpleNamespace(complete=each) for each in were_complete]
+    answer = ToolAnswer(site="https://a.example/")
+    answer.remember(sites)
+    assert (answer.reason, answer.complete) == (said, all(were_complete))
