@@ -54,6 +54,10 @@ _NEGATIVE = re.compile(r"-(?!0$)\d.*")
 """Values such as -7d, which are no options; but `-0` is one."""
 
 
+_MARK = "\0"
+"""Before a word that begins with a dash and stands after `--`; no word of a command line has it."""
+
+
 class UsageError(ValueError):
     """Wrong arguments; the message says how to correct them."""
 
@@ -138,6 +142,7 @@ class Parser(argparse.ArgumentParser):
         self, words: list[str], defaults: dict[str, Any] | None = None
     ) -> Arguments:
         """Parse the arguments, or exit with a message; `defaults` go before the parser's own."""
+        words = _mark_sources(words)
         self.shows_all = "--all" in words
         defaults = defaults or {}
         for action in self.list_actions():
@@ -146,10 +151,13 @@ class Parser(argparse.ArgumentParser):
                 action.default = defaults[action.dest]
                 action.required = False
         arguments, unknown = self.parse_known_intermixed_args(words)
+        for name, value in vars(arguments).items():
+            setattr(arguments, name, _remove_marks(value))
         # only what stands before "=": the value may be a password
         names = [word.partition("=")[0] for word in unknown if word.startswith("-")]
         if names:
             self.error(f"{self._describe_unknown(names)} see {self.prog} --help")
+        unknown = _remove_marks(unknown)
         if unknown:
             single = [each.metavar for each in self.list_actions() if each.nargs == "?"]
             if single:
@@ -191,6 +199,27 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the usage and a message, and exit with 2."""
         super().error(excerpt(message, MAX_MESSAGE))
+
+
+def _mark_sources(words: list[str]) -> list[str]:
+    """Return words without `--`; those after it are marked if they look like options.
+
+    Before Python 3.13, argparse loses the first of them in `parse_known_intermixed_args`.
+    """
+    if "--" not in words:
+        return words
+    end = words.index("--")
+    sources = words[end + 1 :]
+    marked = [f"{_MARK}{word}" if word[:1] == "-" != word else word for word in sources]
+    return [*words[:end], *marked]
+
+
+def _remove_marks(value: Any) -> Any:
+    if isinstance(value, list):
+        return [*map(_remove_marks, value)]
+    if isinstance(value, str):
+        return value.removeprefix(_MARK)
+    return value
 
 
 def _show_option(action: argparse.Action) -> str:

@@ -280,7 +280,8 @@ _ALL_BLANKS = "".join(
 _KNOWN_QUERIES = read_queries("known")
 _TABLE_READERS = {
     **dict.fromkeys((".txt", ".urls", ".log", ".list", ""), _KNOWN_QUERIES["text"]),
-    **dict.fromkeys((".csv", ".tsv"), _KNOWN_QUERIES["table"]),
+    ".csv": _KNOWN_QUERIES["table"].format(""),
+    ".tsv": _KNOWN_QUERIES["table"].format(r"delim = '\t',"),
     **dict.fromkeys((".jsonl", ".ndjson"), _KNOWN_QUERIES["objects"]),
     ".parquet": _KNOWN_QUERIES["parquet"],
 }

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import sys
+from itertools import cycle, islice
 from typing import TYPE_CHECKING
 
 import pytest
@@ -179,3 +180,26 @@ def test_a_pipe_is_no_missing_file(words: tuple[str, ...], message: str) -> None
         os.close(reading)
     assert ran.returncode == 2
     assert message in ran.stderr
+
+
+TITLES = ["it's", "=1", 'say "hi"', "a;b", "a,b", "a|b", "'", "O'Brien's", "é"]
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+@pytest.mark.parametrize("number", [1, 2, 40])
+def test_a_table_is_read_back_whatever_its_cells_hold(
+    form: str, number: int, tmp_path: Path
+) -> None:
+    """Neither apostrophes nor JSON in cells are taken for quotes or separators."""
+    news = "".join(
+        f"<url><loc>{HOST}/{each}</loc><n:news><n:title>{title}</n:title></n:news></url>"
+        for each, title in enumerate(islice(cycle(TITLES), number))
+    )
+    source = tmp_path / "news.xml"
+    name = "http://www.google.com/schemas/sitemap-news/0.9"
+    source.write_text(f'<urlset xmlns:n="{name}">{news}</urlset>', "utf-8")
+    table = tmp_path / f"table.{form}"
+    ran = run("read", str(source), "-o", str(table), "-q")
+    assert ran.returncode == 0, ran.stderr
+    found = compare_lists(source, table)
+    assert (found.new, found.unlisted, found.same) == ([], [], number)

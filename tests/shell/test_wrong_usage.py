@@ -14,6 +14,7 @@ import pytest
 from sitemapreader._cli.commands import COMMANDS
 from tests.support import package
 from tests.support.commands import run
+from tests.support.walking import urlset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -342,3 +343,23 @@ def test_a_value_may_have_a_minus(tmp_path: Path, when: tuple[str, ...]) -> None
     )
     done = run("read", "-q", *when, "--include", "-20", str(file))
     assert (done.returncode, done.stdout) == (0, "http://a.example/a-2090\n")
+
+
+@pytest.mark.parametrize(
+    "words", ["-- -x.xml", "-q -- -x.xml b.xml", "read -- b.xml -x.xml"]
+)
+def test_what_follows_two_dashes_is_a_source(words: str, tmp_path: Path) -> None:
+    """A file whose name begins with a dash is read, also as the first one."""
+    for name in ("-x.xml", "b.xml"):
+        (tmp_path / name).write_bytes(urlset(f"https://example.org/{name}"))
+    done = run(*words.split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    named = {word for word in words.split() if word.endswith(".xml")}
+    assert {*done.stdout.split()} == {f"https://example.org/{name}" for name in named}
+
+
+def test_a_source_that_looks_like_an_option_is_named(tmp_path: Path) -> None:
+    """It is neither taken for an option nor lost."""
+    done = run("--", "-x", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "'-x' is neither" in done.stderr

@@ -3,8 +3,9 @@
 -- text: the lines that Python has read
 (SELECT line AS url FROM line)
 
--- table:
+-- table: {} is its separator, if that is known; quotes are guessed wrong where a cell has an apostrophe
 read_csv($path, header = true, all_varchar = true, null_padding = true, strict_mode = false,
+    quote = '"', escape = '"', {}
     parallel = false, hive_partitioning = false, max_line_size = $limit, encoding = $encoding)
 
 -- objects: a text, or an object, of which the first key of those names that it has is read
