@@ -271,8 +271,6 @@ def find_shown(
 
 
 def _has_words(text: str) -> bool:
-    if text.isspace():
-        return False
     visible = decode_text(text).translate(_INVISIBLE_CHARACTERS)
     return bool(visible.strip())
 

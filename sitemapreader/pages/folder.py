@@ -453,8 +453,6 @@ class PageFolder:
 
     def _may_be_error(self, data: bytes) -> bool:
         """Return whether a page has enough words of an error page for its text to be compared."""
-        if not self._error_words:
-            return False
         lower = data.lower()
         for words in self._error_words:
             found = [word for word in words if word in lower]
@@ -513,9 +511,9 @@ def _list_files(root: Path) -> Iterator[bytes]:
                 name = prefix + entry.name
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(f"{name}/")
-                    continue
-                is_own = entry.is_file(follow_symlinks=False)
-                if is_own or _is_file_within(root, root / name):
+                elif entry.is_file(follow_symlinks=False) or _is_file_within(
+                    root, root / name
+                ):
                     yield os.fsencode(name)
 
 

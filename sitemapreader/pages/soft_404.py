@@ -96,11 +96,9 @@ class ErrorPage:
             return True
         words = self.facts.missing_words
         other_words = facts.missing_words
-        if not (words and other_words):
-            return False
         all_words = words | other_words
         max_different = min(_FEW_WORDS, _SMALL_SHARE * len(all_words))
-        return len(words ^ other_words) <= max_different
+        return bool(words) and len(words ^ other_words) <= max_different
 
 
 @attrs.frozen
@@ -187,7 +185,7 @@ def _is_told_apart(error_page: ErrorPage, pages: Iterable[PageVisit]) -> bool:
             alike += 1
         elif facts.text_hash is not None:
             others.add(facts.text_hash)
-    is_mostly_alike = alike > 0 and 2 * alike >= total + error_page.is_error
+    is_mostly_alike = 2 * alike >= total + error_page.is_error
     return not is_mostly_alike or len(others) >= _LEAST_OTHERS
 
 
@@ -198,7 +196,7 @@ def _has_error_path(page: PageVisit) -> bool:
 
 def _is_soft_error(page: PageVisit, known: Mapping[str, list[ErrorPage]]) -> bool:
     facts = page.facts or PageFacts(page.final_url)
-    if page.file and ERROR_PATH.match(f"/{page.file}"):
+    if ERROR_PATH.match(f"/{page.file}"):
         return True
     if facts.is_notice or (facts.says_missing and _has_error_path(page)):
         return True

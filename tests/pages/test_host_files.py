@@ -66,7 +66,8 @@ def test_the_first_line_counts_whatever_its_kind() -> None:
 def test_headers() -> None:
     """All blocks that match count, in their order; a path may be a whole URL."""
     headers = HostHeaders(
-        "/*\n  X-Robots-Tag: noindex\n# no\n/docs/*\n\tLink: </x>; rel=canonical\n  bad line\n"
+        "/*\n\n# no\n  # no\n  X-Robots-Tag: noindex\n"
+        "/docs/*\n\tLink: </x>; rel=canonical\n  bad line\n"
         "https://a.example/docs/:page\n  X-Robots-Tag: none\n/empty\n"
     )
     assert headers.find("/") == {"x-robots-tag": "noindex"}

@@ -202,6 +202,12 @@ def test_charsets(charset: str) -> None:
     assert title == "caf\u00e9"
 
 
+def test_a_page_in_an_encoding_that_nobody_reads() -> None:
+    """Most of it is ASCII all the same."""
+    kind = "text/html; charset=utf-7"
+    assert read_page(b"<title>T</title>", URL, {"Content-Type": kind}).title == "T"
+
+
 ROBOTS = b'<meta name=robots content="'
 FLOODS: tuple[tuple[bytes, bytes, bytes], ...] = (
     *(

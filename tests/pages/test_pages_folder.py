@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from sitemapreader.pages import PageFolder, PageVisit
+import pytest
 
-if TYPE_CHECKING:
-    import pytest
+from sitemapreader.pages import NotJudged, PageFolder, PageVisit
+from tests.support.walking import index, urlset
 
 PAGE = "<!doctype html><title>T</title><meta name=robots content=noindex><body>x"
 BASE = "https://example.org/docs/"
@@ -51,6 +51,7 @@ def test_urls_have_files(tmp_path: Path) -> None:
     site = build(
         tmp_path / "site",
         "index.html",
+        ".html",
         "a/index.html",
         "b.html",
         "c.htm",
@@ -191,3 +192,201 @@ def test_a_folder_that_is_too_deep(
         Path("d" * 200).mkdir()
         os.chdir("d" * 200)
     assert [each.status for each in answers(site, "/docs/b")] == [200]
+
+
+@pytest.mark.parametrize(
+    ("base", "extra", "steps"),
+    [
+        ("https://a.example/", (), [(200, "a/index.html", True)]),
+        ("https://a.example/", ("CNAME",), [(301, ""), (200, "a/index.html", False)]),
+        ("https://u.github.io/", (), [(301, ""), (200, "a/index.html", False)]),
+        ("https://u.gitlab.io/", (), [(302, ""), (200, "a/index.html", False)]),
+        ("https://u.netlify.app/", (), [(301, ""), (200, "a/index.html", False)]),
+        ("https://u.pages.dev/", (), [(308, ""), (200, "a/index.html", False)]),
+        ("https://u.vercel.app/", (), [(200, "a/index.html", False)]),
+    ],
+)
+def test_the_slash_of_a_folder_is_added_as_its_host_does(
+    tmp_path: Path, base: str, extra: tuple[str, ...], steps: list[Any]
+) -> None:
+    """By a redirect of its own status, or not at all; of an unknown host either may be."""
+    names = "index.html", "a/index.html", "b.html", *extra
+    folder = PageFolder(build(tmp_path, *names), base)
+    found = folder.visit(f"{base}a?x=1")
+    told = [(each.status, "") for each in found.redirects]
+    told.append((found.status, found.file, found.may_redirect))  # type: ignore[arg-type]
+    assert told == steps
+    slash = "/" if found.redirects else ""
+    assert found.final_url == f"{base}a{slash}?x=1"
+    for path in ("", "a/", "a/index.html", "b"):
+        direct = folder.visit(base + path)
+        assert (direct.status, direct.redirects, direct.may_redirect) == (
+            200,
+            (),
+            False,
+        )
+    assert not folder.visit(f"{base}c").may_redirect
+
+
+def test_a_url_of_another_site_is_not_judged(tmp_path: Path) -> None:
+    """Its host is asked by nobody; a fragment does not count."""
+    site = PageFolder(build(tmp_path, "a.html"), BASE)
+    url = "https://other.example/docs/a#b"
+    found = site.visit(url)
+    assert found == PageVisit(
+        url, "https://other.example/docs/a", not_judged=NotJudged.ELSEWHERE
+    )
+    assert site.visit(f"{BASE}a#b").final_url == f"{BASE}a"
+
+
+def test_redirects_of_rules_are_bounded(tmp_path: Path) -> None:
+    """Ten lead to a page, and eleven are a fault; so is one to something that is not a URL."""
+    steps = "".join(f"/docs/r{n} /docs/r{n - 1}\n" for n in range(1, 12))
+    rules = f"{steps}/docs/odd http://[x\n"
+    site = build(tmp_path, "r0.html", redirects=rules)
+    ten, eleven, odd = answers(site, "/docs/r10", "/docs/r11", "/docs/odd")
+    assert (ten.status, len(ten.redirects), ten.error) == (200, 10, "")
+    assert (eleven.status, len(eleven.redirects)) == (None, 11)
+    assert eleven.error == "a redirect loop, or too many redirects"
+    assert odd.error == "a redirect to something that is not a URL"
+    assert [each.target for each in odd.redirects] == ["http://[x"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "found"),
+    [
+        # the rule says how the host comes to an index
+        ("/docs/a /docs/a/ 302", "a", (200, "a/index.html", [302])),
+        # the file goes before a rule that leads elsewhere
+        ("/docs/a /docs/b 302", "a", (200, "a/index.html", [])),
+        ("/docs/a/ /docs/b 302", "a/", (200, "a/index.html", [])),
+        ("/docs/b /docs/a/ 302", "b", (200, "b.html", [])),
+        ("/docs/b /x 400", "b", (200, "b.html", [])),
+        ("/docs/c /docs/b 200", "c", (200, "b.html", [])),
+        ("/docs/c /docs/none 200", "c", (404, "", [])),
+        ("/docs/c /404.html 404", "c", (404, "", [])),
+        ("/docs/b /404.html 410!", "b", (410, "", [])),
+    ],
+)
+def test_a_rule_beside_a_file(
+    tmp_path: Path, rule: str, path: str, found: tuple[int, str, list[int]]
+) -> None:
+    """The file counts, unless the rule is forced or leads to the same index."""
+    site = build(tmp_path, "a/index.html", "b.html", redirects=rule)
+    (visit,) = answers(site, f"/docs/{path}")
+    statuses = [each.status for each in visit.redirects]
+    assert (visit.status, visit.file, statuses) == found
+
+
+def test_error_pages_are_those_of_the_top_and_of_languages(tmp_path: Path) -> None:
+    """The first file of a folder counts; they are responses to made-up paths, with their text."""
+    names = (
+        "404.html",
+        "404/index.html",
+        "de/404.htm",
+        "x/y/404.html",
+        "en/404",
+        "a.html",
+    )
+    folder = PageFolder(build(tmp_path, *names), "https://example.org/")
+    found = folder.error_pages
+    assert {key: visit.file for key, visit in found.items()} == {
+        "https://example.org/": "404.html",
+        "https://example.org/de/": "de/404.htm",
+    }
+    for key, visit in found.items():
+        assert visit.url.startswith(f"{key}sitemapreader-")
+        assert (visit.status, visit.final_url) == (404, visit.url)
+        assert visit.facts is not None
+        assert visit.facts.text_hash is not None
+
+
+def test_texts_are_read_of_pages_like_an_error_page(tmp_path: Path) -> None:
+    """Half of its longest words make a page like it; all texts are read if it is asked for."""
+    words = [f"word{number:02}" for number in range(30)]
+    build(tmp_path, "404.html")
+    texts = {
+        "404": words[:20],
+        "half": words[10:30],
+        "less": words[11:30],
+        "other": ["another"],
+    }
+    for name, text in texts.items():
+        page = f"<title>T</title><p>{' '.join(text)} <p>{name}"
+        (tmp_path / f"{name}.html").write_text(page)
+
+    def list_read(folder: PageFolder) -> list[str]:
+        visits = {name: folder.visit(f"{BASE}{name}").facts for name in texts}
+        return [name for name, facts in visits.items() if facts and facts.text_hash]
+
+    assert list_read(PageFolder(tmp_path, BASE)) == ["404", "half"]
+    assert list_read(PageFolder(tmp_path, BASE, text=True)) == list(texts)
+    (tmp_path / "404.html").unlink()
+    assert list_read(PageFolder(tmp_path, BASE)) == []
+
+
+def test_what_is_no_page_is_no_html(tmp_path: Path) -> None:
+    """A file has the type that `_headers` says, or none that is read."""
+    rules = "/docs/b.bin\n  Content-Type: text/html\n"
+    site = build(tmp_path, "a.bin", "b.bin", "c.HTM", headers=rules)
+    found = answers(site, "/docs/a.bin", "/docs/b.bin", "/docs/c.HTM")
+    assert [each.facts and each.facts.title for each in found] == [None, "T", "T"]
+    types = [each.headers.get("content-type") for each in found]
+    assert types == ["application/octet-stream", "text/html", None]
+
+
+def test_sitemaps_of_a_folder(tmp_path: Path) -> None:
+    """They are known by their names, and have their URLs."""
+    names = (
+        "sitemap.xml",
+        "a/My-Sitemap-1.xml.gz",
+        "sitemap.txt",
+        "map.xml",
+        "a b/sitemap.XML",
+    )
+    folder = PageFolder(build(tmp_path, *names), BASE)
+    assert list(folder.list_sitemaps()) == [
+        ("a b/sitemap.XML", f"{BASE}a%20b/sitemap.XML"),
+        ("a/My-Sitemap-1.xml.gz", f"{BASE}a/My-Sitemap-1.xml.gz"),
+        ("sitemap.xml", f"{BASE}sitemap.xml"),
+    ]
+
+
+ROOT = "https://u.example/"
+
+
+@pytest.mark.parametrize(
+    ("names", "listed", "base"),
+    [
+        (["index.html", "a.html"], ["project/", "project/a"], f"{ROOT}project/"),
+        (["index.html", "a.html"], ["", "a"], ROOT),
+        (["index.html", "a.html"], ["x/y/", "x/y/a"], f"{ROOT}x/y/"),
+        (["index.html", "a.html", "x/a.html"], ["x/a", "x/"], f"{ROOT}x/"),
+        (["x/a.html", "b.html"], ["x/a"], ROOT),
+        (["a.html", "b.html", "x/a.html", "x/b.html"], ["x/a", "x/b"], ROOT),
+        (["a.html", "b.html"], ["x/a", "x/b", "y/c"], ROOT),
+        # a start page alone answers for a URL of any depth
+        (["index.html", "a.html"], ["project/"], ROOT),
+        (["index.html"], ["project/"], f"{ROOT}project/"),
+        (["index.html", "a.html"], ["project/", "project/none"], ROOT),
+        (["index.html", "a.html"], ["project/", "other/a"], ROOT),
+        (["index.html", "a.html"], [], ROOT),
+        (["index.html", "a.html"], ["ü/", "ü/a"], f"{ROOT}%C3%BC/"),
+    ],
+)
+def test_the_url_of_a_folder_is_found_by_what_it_lists(
+    tmp_path: Path, names: list[str], listed: list[str], base: str
+) -> None:
+    """It is the shared folder of the listed URLs below which most of them have a file."""
+    site = build(tmp_path, *names)
+    others = [f"https://other.example/{path}" for path in ("z/", "z/a")]
+    locs = [*others, *(ROOT + path for path in listed)]
+    (site / "sitemap.xml").write_bytes(urlset(*locs))
+    (site / "sitemap-index.xml").write_bytes(index(f"{ROOT}z.xml"))
+    assert PageFolder(site, ROOT).find_base_url() == base
+
+
+def test_the_url_of_a_folder_is_kept_as_it_is_written(tmp_path: Path) -> None:
+    """Nothing listed says that it is another one."""
+    base = f"{ROOT}a(b)/"
+    assert PageFolder(build(tmp_path, "index.html"), base).find_base_url() == base

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections import Counter
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from sitemapreader._types.errors import FetchError, Redirect
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.fetch.local import MemoryFetcher
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.pages import (
     NotJudged,
     PageVisit,
@@ -29,6 +29,8 @@ from sitemapreader.pages.visit import _visit_of_error
 from tests.support.serving import answer, serve_pages
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+
     from tests.support.serving import Site
 
 HTML = "<!doctype html><title>T</title><body><p>a page"
@@ -101,12 +103,74 @@ def test_a_redirect_from_https_to_http_is_told() -> None:
     assert said == ("http://a.example/", None, "", None)
 
 
+A, B, C = (f"https://a.example/{name}" for name in "abc")
+
+
+@pytest.mark.parametrize(
+    ("error", "values", "said"),
+    [
+        (FetchError(IssueCode.TIMEOUT, A, "silent"), {}, (A, "timeout: silent", None)),
+        (FetchError(IssueCode.HTTP_STATUS, A, http_status=503), {}, (A, "", None)),
+        (
+            FetchError(IssueCode.HTTP_STATUS, A, http_status=503),
+            {"retry_after_seconds": 0.0},
+            (A, "", NotJudged.ASKED_TO_WAIT),
+        ),
+        (
+            FetchError(IssueCode.HTTP_STATUS, A, http_status=500),
+            {"retry_after_seconds": 1.0},
+            (A, "", None),
+        ),
+        (
+            FetchError(IssueCode.BLOCKED_BY_SITE, A, http_status=429),
+            {},
+            (A, "", NotJudged.PROTECTION),
+        ),
+        (
+            FetchError(IssueCode.TIMEOUT, A, "x"),
+            {"redirects": (Redirect(A, B, 301), Redirect(B, C, 301))},
+            (C, "timeout: x", None),
+        ),
+        (
+            FetchError(IssueCode.UNSUPPORTED_SCHEME, B, "x"),
+            {"redirects": (Redirect(A, B, 301), Redirect(B, "mailto:x", 301))},
+            (B, "unsupported-scheme: x", None),
+        ),
+        (
+            FetchError(IssueCode.INVALID_URL, B, "x"),
+            {"redirects": (Redirect(A, B, 301), Redirect(B, "http://[", 301))},
+            (B, "invalid-url: x", None),
+        ),
+        (
+            FetchError(IssueCode.REDIRECT_LOOP, A, "x"),
+            {"redirects": (Redirect(A, B, 302, True), Redirect(B, A, 302))},
+            (A, "redirect-loop: x", NotJudged.COOKIES),
+        ),
+        (
+            FetchError(IssueCode.TIMEOUT, A, "x"),
+            {"redirects": (Redirect(A, B, 302, True),)},
+            (B, "timeout: x", None),
+        ),
+    ],
+)
+def test_what_a_failed_request_says(
+    error: FetchError, values: dict[str, Any], said: tuple[str, str, NotJudged | None]
+) -> None:
+    """Where redirects led, why there is no answer, and whether that is evidence."""
+    for name, value in values.items():
+        setattr(error, name, value)
+    found = _visit_of_error(A, error)
+    assert (found.final_url, found.error, found.not_judged) == said
+    assert (found.url, found.status) == (A, error.http_status)
+
+
 COOKIE = {"Location": "/circle", "Set-Cookie": "a=1"}
 
 
 SAYS_NOTHING: dict[str, tuple[Any, NotJudged | None]] = {
     "wall": (answer(403, cf_mitigated="challenge"), NotJudged.PROTECTION),
     "akamai": (answer(403, server="AkamaiGHost"), NotJudged.PROTECTION),
+    "waf": (answer(202, x_amzn_waf_action="challenge"), NotJudged.PROTECTION),
     "vercel": (answer(429, x_vercel_mitigated="challenge"), NotJudged.PROTECTION),
     "busy": (answer(503, Retry_After="1"), NotJudged.ASKED_TO_WAIT),
     "cookies": (lambda _: web.Response(status=302, headers=COOKIE), NotJudged.COOKIES),
@@ -351,3 +415,145 @@ async def test_any_number_of_hosts_is_asked() -> None:
         await rules.check("https://no.example/page")
     hosts = [str(number) for number in (*range(most + 1), 1)]
     assert [url[8:].partition(".")[0] for url in asked] == [*hosts, "no"]
+
+
+async def test_a_site_without_rules() -> None:
+    """Nothing is asked where nothing is obeyed, and of what is no URL there are no rules."""
+    url = "https://a.example/private/x"
+    fetcher = MemoryFetcher(
+        {"https://a.example/robots.txt": b"User-agent: *\nDisallow: /"}
+    )
+    free = RobotsCache(fetcher, "us", respect=False)
+    assert await free.find_refusal(url) is None
+    await free.check(url)
+    rules = RobotsCache(fetcher, "us")
+    assert (await rules.find("nonsense")).complete
+    assert rules.find_cached(url) is None
+    assert fetcher.requested == []
+    assert await rules.find_refusal(url) is IssueCode.ROBOTS_DISALLOWED
+    known = rules.find_cached(url)
+    assert known is not None
+    other = MemoryFetcher({})
+    again = RobotsCache(other, "us", {"https://a.example": known})
+    assert await again.find_refusal(url) is IssueCode.ROBOTS_DISALLOWED
+    assert (fetcher.requested, other.requested) == (
+        ["https://a.example/robots.txt"],
+        [],
+    )
+
+
+async def test_the_beginning_of_a_long_robots_file_counts() -> None:
+    """What is behind 500 KiB is not read, and forbids nothing."""
+    rules = b"User-agent: *\nDisallow: /a\n"
+    padding = b"#" * (512_000 - len(rules)) + b"\nDisallow: /b"
+    cache = RobotsCache(
+        MemoryFetcher({"https://a.example/robots.txt": rules + padding}), "us"
+    )
+    assert await cache.find_refusal(A) is IssueCode.ROBOTS_DISALLOWED
+    assert await cache.find_refusal(B) is None
+
+
+# -- the order and the number of requests, without a network
+
+
+@attrs.define
+class TimedResponse(StoredResponse):
+    """A response that says how long it took."""
+
+    wait_seconds: float | None = None
+
+
+class CountingFetcher(MemoryFetcher):
+    """A fetcher that knows how many requests were open at once."""
+
+    running = 0
+    most = 0
+
+    @asynccontextmanager
+    async def open(self, url: str, **_: Any) -> AsyncIterator[StoredResponse]:
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            for _turn in range(50):
+                await asyncio.sleep(0)
+            async with super().open(url) as response:
+                yield response
+        finally:
+            self.running -= 1
+
+
+async def visit_stored(
+    fetcher: MemoryFetcher, urls: Iterable[str], **arguments: Any
+) -> dict[str, PageVisit]:
+    async with aclosing(
+        visit_pages(urls, fetcher, network=NETWORK, **arguments)
+    ) as found:
+        return {visit.url: visit async for visit in found}
+
+
+async def test_eight_pages_are_requested_at_once() -> None:
+    """No more, and no fewer as long as some wait."""
+    urls = [f"https://a.example/{number}" for number in range(40)]
+    fetcher = CountingFetcher(dict.fromkeys(urls, b"A page"))
+    found = await visit_stored(fetcher, urls)
+    assert {url: visit.status for url, visit in found.items()} == dict.fromkeys(
+        urls, 200
+    )
+    assert fetcher.most == 8
+
+
+@pytest.mark.parametrize(
+    ("seconds", "times"), [(None, 1), (0.25, 1), (0.5, 1), (0.51, 2), (9.0, 2)]
+)
+async def test_a_slow_page_is_requested_twice(
+    seconds: float | None, times: int
+) -> None:
+    """One that takes longer than allowed; the second answer counts."""
+    fetcher = MemoryFetcher({A: TimedResponse(A, b"A page", wait_seconds=seconds)})
+    found = await visit_stored(fetcher, [A], slow_seconds=0.5)
+    assert fetcher.requested.count(A) == times
+    assert (found[A].seconds, found[A].status) == (seconds, 200)
+
+
+@pytest.mark.parametrize(
+    ("status", "is_read"),
+    [(400, True), (404, True), (500, True), (599, True)]
+    + [(status, False) for status in (401, 407, 429, 503)],
+)
+async def test_the_page_of_an_error_is_read_of_probes(
+    status: int, is_read: bool
+) -> None:
+    """Of a made-up path it is, unless its host asks to log in or to wait; of others never."""
+    pages = {url: StoredResponse(url, HTML.encode(), status) for url in (A, B)}
+    found = await visit_stored(MemoryFetcher(pages), [A, B], probes=[A])
+    assert [found[url].status for url in (A, B)] == [status, status]
+    assert [found[url].facts is not None for url in (A, B)] == [is_read, False]
+
+
+async def test_a_bot_wall_in_place_of_a_made_up_page_is_no_error_page() -> None:
+    """It is not what the site says of pages that do not exist."""
+    wall = StoredResponse(A, HTML.encode(), 403, {"server": "AkamaiGHost"})
+    found = await visit_stored(MemoryFetcher({A: wall}), [A], probes=[A])
+    assert (found[A].not_judged, found[A].facts) == (NotJudged.PROTECTION, None)
+    assert found[A].error == "Akamai (server: AkamaiGHost)"
+
+
+async def test_pages_that_never_answer_are_left_at_once() -> None:
+    """Whoever leaves does not wait for them, and no task is left."""
+
+    class Silent(MemoryFetcher):
+        @asynccontextmanager
+        async def open(self, url: str, **_: Any) -> AsyncIterator[StoredResponse]:
+            if url == B:
+                await asyncio.sleep(3_600)
+            async with super().open(url) as response:
+                yield response
+
+    async with asyncio.timeout(30):
+        async with aclosing(
+            visit_pages([B, A], Silent({A: b""}), network=NETWORK)
+        ) as visits:
+            async for visit in visits:
+                assert visit.url == A
+                break
+    assert asyncio.all_tasks() == {asyncio.current_task()}
