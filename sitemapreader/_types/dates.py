@@ -11,7 +11,10 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, timezone
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 When: TypeAlias = datetime | date | timedelta
 """A moment, UTC if it has no zone; a day in UTC; or a time before now."""
@@ -43,7 +46,7 @@ _RFC822 = re.compile(
     r")?",
     re.ASCII | re.IGNORECASE,
 )
-_PLAIN = re.compile(
+PLAIN_DATE = re.compile(
     r"(?:2\d{3}|199[1-9])-\d\d-\d\d"
     r"(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d))?",
     re.ASCII,
@@ -94,7 +97,7 @@ def parse_lastmod(text: str) -> datetime | None:
         if mail := _PLAIN_MAIL.fullmatch(text):
             day, month, year, clock, zone = mail.groups("Z")
             return _from_iso(f"{year}-{_MONTH_NUMBERS[month]}-{day}T{clock}{zone}")
-        if _PLAIN.fullmatch(text):
+        if PLAIN_DATE.fullmatch(text):
             return _from_iso(text if len(text) > 10 else text + "T00Z")
     except ValueError:  # 30 February
         pass
@@ -232,7 +235,7 @@ def _offset(text: str) -> timezone:
 # -- columns: the same dates by the thousand
 
 # One match of the joined column takes a tenth of the time of one match for each value.
-_PLAIN_COLUMN = re.compile(rf"(?>(?:(?>{_PLAIN.pattern}|)\n)*)", re.ASCII)
+_PLAIN_COLUMN = re.compile(rf"(?>(?:(?>{PLAIN_DATE.pattern}|)\n)*)", re.ASCII)
 _FEW_DATES = 8
 """Dates that are read one by one, because one of them is unusual."""
 
@@ -242,7 +245,7 @@ def parse_column(texts: list[str]) -> list[datetime | None]:
     column = "\n".join(texts) + "\n"
     try:
         if _PLAIN_COLUMN.fullmatch(column):
-            return _parse_plain(texts)
+            return parse_plain_dates(texts)
     except ValueError:  # 30 February
         pass
     # in feeds, all have the form of mail
@@ -252,19 +255,24 @@ def parse_column(texts: list[str]) -> list[datetime | None]:
     return parse_column(texts[:middle]) + parse_column(texts[middle:])
 
 
-def _parse_plain(texts: list[str]) -> list[datetime | None]:
-    """Read dates in full form, and blanks."""
-    if min(map(len, texts)) > len("2026-01-01"):
-        return list(map(_from_iso, texts))
+def parse_plain_dates(texts: Sequence[str | None]) -> list[datetime | None]:
+    """Read dates in the form of `PLAIN_DATE`; `None` for no text.
+
+    Raises ValueError for a day that no month has.
+    """
+    if all(texts):
+        written = cast("Sequence[str]", texts)
+        if min(map(len, written)) > len("2026-01-01"):
+            return list(map(_from_iso, written))
     moments: list[datetime | None] = []
     append = moments.append
     for text in texts:
-        if len(text) > 10:
-            append(_from_iso(text))
-        elif text:
-            append(_from_iso(text + "T00Z"))
-        else:
+        if not text:
             append(None)
+        elif len(text) > 10:
+            append(_from_iso(text))
+        else:
+            append(_from_iso(text + "T00Z"))
     return moments
 
 

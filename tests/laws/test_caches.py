@@ -48,6 +48,7 @@ SHORT_KEYS = {
     "_read.xml.markup.write_tag_pattern": "the same",
     "_read.xml.grammar.write_record_pattern": "prefixes of up to 500 characters in all",
     "_read.xml.grammar.write_clean_pattern": "the same, and keys of our table",
+    "_read.xml.plain.write_plain_pattern": "one prefix of up to 64 characters",
 }
 """Every cache of the package, and why what is kept in it is short."""
 

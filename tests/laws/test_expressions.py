@@ -27,6 +27,7 @@ from sitemapreader._read.xml.grammar import (
     write_record_pattern,
 )
 from sitemapreader._read.xml.markup import write_tag_pattern
+from sitemapreader._read.xml.plain import write_plain_pattern
 from sitemapreader._types.models import Format
 from sitemapreader.audit.sources import _match_any
 from sitemapreader.fetch.refusals import _PROTECTIONS
@@ -120,6 +121,13 @@ MADE: dict[str, tuple[str, Callable[[], Patterns]]] = {
         lambda: [
             write_record_pattern(Format.URLSET, "", ("image", "video"), ("x",)),
             write_record_pattern(Format.INDEX, "s:", (), ()),
+        ],
+    ),
+    "sitemapreader._read.xml.plain:write_plain_pattern": (
+        "match split",
+        lambda: [
+            write_plain_pattern(Format.URLSET, ""),
+            write_plain_pattern(Format.INDEX, "s:"),
         ],
     ),
     # searched only where each section ends before the next one begins (`_are_clean`)

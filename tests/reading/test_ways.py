@@ -108,6 +108,49 @@ ALIKE = {
     "sections": "<url><loc><![CDATA[https://a.example/?a=%d&b]]></loc></url>",
     "references": "<url><loc>https://a.example/&#x3f;a=%d&amp;b&#38;c&apos;</loc></url>",
 }
+PLAIN = (
+    "<url>\n <loc>https://a.example/%d</loc>\n <lastmod>2026-01-01</lastmod>\n</url>\n"
+)
+NEARLY_PLAIN = {
+    "a day that no month has": "<url><loc>https://a.example/x</loc><lastmod>2026-02-30</lastmod></url>",
+    "another order": "<url><priority>0.5</priority><loc>https://a.example/x</loc></url>",
+    "a field twice": "<url><loc>https://a.example/x</loc><priority>1</priority><priority>1</priority></url>",
+    "a priority above 1": "<url><loc>https://a.example/x</loc><priority>1.01</priority></url>",
+    "a short priority": "<url><loc>https://a.example/x</loc><priority>.5</priority></url>",
+    "a long priority": "<url><loc>https://a.example/x</loc><priority>0.500</priority></url>",
+    "a word in capitals": "<url><loc>https://a.example/x</loc><changefreq>Daily</changefreq></url>",
+    "an empty date": "<url><loc>https://a.example/x</loc><lastmod></lastmod></url>",
+    "a year": "<url><loc>https://a.example/x</loc><lastmod>2026</lastmod></url>",
+    "blanks in a date": "<url><loc>https://a.example/x</loc><lastmod> 2026-01-01 </lastmod></url>",
+    "digits of another script": "<url><loc>https://a.example/x</loc><lastmod>\uff12026-01-01</lastmod></url>",
+    "a blank in a URL": "<url><loc>https://a.example/x y</loc></url>",
+    "blanks around a URL": "<url><loc>\n https://a.example/x </loc></url>",
+    "a URL in capitals": "<url><loc>HTTPS://a.example/x</loc></url>",
+    "a URL without a host": "<url><loc>https:///x</loc></url>",
+    "a long URL": f"<url><loc>https://a.example/{'x' * 2030}</loc></url>",
+    "a template": "<url><loc>https://a.example/{{ x }}</loc></url>",
+    "a relative URL": "<url><loc>/x</loc></url>",
+    "letters in a URL": "<url><loc>https://a.example/é</loc></url>",
+    "lost letters in a URL": "<url><loc>https://a.example/\ufffd</loc></url>",
+    "a control character": "<url><loc>https://a.example/\x01</loc></url>",
+    "no character of XML": "<url><loc>https://a.example/\uffff</loc></url>",
+    "the end of a section": "<url><loc>https://a.example/]]></loc></url>",
+    "a section": "<url><loc><![CDATA[https://a.example/x]]></loc></url>",
+    "a reference": "<url><loc>https://a.example/?x&amp;y</loc></url>",
+    "an ampersand": "<url><loc>https://a.example/?x&y</loc></url>",
+    "no URL": "<url><lastmod>2026-01-01</lastmod></url>",
+    "an attribute": "<url id='1'><loc>https://a.example/x</loc></url>",
+    "an image": "<url><loc>https://a.example/x</loc><image:image><image:loc>https://i.example/</image:loc></image:image></url>",
+    "a comment in a record": "<url><!-- x --><loc>https://a.example/x</loc></url>",
+    "a comment": "<!-- x -->",
+    "hyphens in a comment": "<!-- a -- b -->",
+    "a control character in a comment": "<!-- \x01 -->",
+    "letters in a comment": "<!-- é -->",
+    "a record in a comment": "<!-- <url><loc>https://a.example/x</loc></url> -->",
+    "a text": "x",
+    "an end tag": "</url>",
+    "the end": "</urlset>",
+}
 ATTRIBUTED = {
     "xmlns": f"<url xmlns:x='urn:x'><loc>https://a.example/%d</loc>{ALTERNATE}</url>",
     "quotes": "<url><loc a='b'>https://a.example/%d</loc><xhtml:link href='https://a.example/'/></url>",
@@ -349,15 +392,32 @@ def test_tags_are_found_wherever_a_step_of_the_search_ends(step: int) -> None:
     assert len(usual) == 4
 
 
+@pytest.mark.parametrize("name", NEARLY_PLAIN)
+@pytest.mark.parametrize("places", [(0,), (3,), (6,), (1, 2, 5)])
+def test_what_is_nearly_plain_among_plain_records(
+    name: str, places: tuple[int, ...]
+) -> None:
+    """Plain records around one that is not plain change nothing of what the tree reads."""
+    records = [PLAIN % number for number in range(6)]
+    for place in reversed(places):
+        records.insert(place, NEARLY_PLAIN[name])
+    document = urlset("".join(records).encode())
+    assert {f"https://a.example/{number}" for number in range(6)} <= {
+        *locs(check_ways(document))
+    } or name == "the end"
+    index = document.replace(b"urlset", b"sitemapindex").replace(b"url>", b"sitemap>")
+    check_ways(index)
+
+
 CODE = """
 from unittest import mock
 from sitemapreader._read import SitemapReader
 from sitemapreader._read.xml import patterns
 
-find = patterns._find_texts
+take = patterns.take_plain_records
 for count in (2, 3_000):
     records = "".join(f"<url><loc>https://a.b/{number}</loc></url>" for number in range(count))
-    with mock.patch.object(patterns, "_find_texts", side_effect=find) as tried:
+    with mock.patch.object(patterns, "take_plain_records", side_effect=take) as tried:
         reader = SitemapReader("https://a.b/sitemap.xml")
         events = reader.feed(f"<urlset>{records}</urlset>".encode()) + reader.close()
     print(len(events) - 1, tried.called)

@@ -29,6 +29,7 @@ from sitemapreader._read.xml.patterns import LONGEST_TRIED, PatternReader
 from sitemapreader._read.xml.prolog import Prolog, read_common_prolog
 from sitemapreader._read.xml.tree import TreeReader
 from sitemapreader._types.issues import IssueCode, list_errors
+from sitemapreader._types.rows import join_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -561,8 +562,13 @@ def read_whole(
     is_bare = text[end:].strip(" \t\r\n") == f"</{prolog.root}>"
     if not (is_bare or is_end(text, end, [prolog.root])):
         return None
-    first = next(segments, None)
-    if first is None or first.odd or not first.size:
+    parts = list(segments)
+    if not parts or any(part.odd for part in parts):
         return None
-    stats.count_entries(first.size)
-    return prolog.format, first.events
+    stats.count_entries(sum(part.size for part in parts))
+    events = (
+        parts[0].events
+        if len(parts) == 1
+        else join_rows([part.events for part in parts])
+    )
+    return prolog.format, events

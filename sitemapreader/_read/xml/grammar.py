@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from sitemapreader._types.models import Format
 
 _BLANK = "[ \t\r\n]"
-_GAP = f"{_BLANK}*+"
+GAP = f"{_BLANK}*+"
 _TEXT = f"[^<]*+(?:(?=</)|{SECTION}[^<]*+)"
 _PREFIX_PATTERN = r"(?>(?:[^\W\d][\w.\xb7-]*+:)?)"
-_REST = "(?P<rest>(?s:.++))"  # not `[\s\S]`, which looks at every character
+REST = "(?P<rest>(?s:.++))"  # not `[\s\S]`, which looks at every character
 BORDER = "<>"
 """Stands between the element runs of two records where they are searched together."""
 ELEMENT_RUN_KEYS = (*PARSED_EXTENSIONS, XHTML)
@@ -86,13 +86,13 @@ class Grammar:
 
     def field(self, name: str) -> str:
         """Write a field, after its `<`."""
-        return self.once(f"{name}>", _TEXT, f"</{name}>{_GAP}")
+        return self.once(f"{name}>", _TEXT, f"</{name}>{GAP}")
 
     def quoted(self, values: dict[str, str]) -> str:
         """Write attributes in any order, each once, by the patterns of their values."""
         names = [self.once(f'{name}="', value, '"') for name, value in values.items()]
         if names:
-            return _repeat([f"{_BLANK}++{_any_of(names)}"]) + _GAP
+            return _repeat([f"{_BLANK}++{_any_of(names)}"]) + GAP
         return ""
 
     def element_run(self, start: str, name: str = "") -> str:
@@ -132,12 +132,12 @@ def write_record_pattern(
     grammar = Grammar()
     record = prefix + RECORD_OF[format_]
     fields = [grammar.field(prefix + tag) for tag in PROTOCOL_FIELDS]
-    comment = COMMENT.removeprefix("<") + _GAP
+    comment = COMMENT.removeprefix("<") + GAP
     parts = [f"<{_any_of([*fields, comment])}"]
     parts += [grammar.element_run(f"{each}:") for each in runs]
     if others:
         parts.append(grammar.element_run(f"{_any_of([*others])}:", "extras"))
-    common = f"<{record}{_GAP}>{_GAP}{_repeat(parts)}</{record}{_GAP}>"
+    common = f"<{record}{GAP}>{GAP}{_repeat(parts)}</{record}{GAP}>"
     names = "|".join(RECORD_OF.values())
     inside = [
         "[^<]++",
@@ -145,9 +145,9 @@ def write_record_pattern(
         SECTION,
         f"<(?![!?]|/?+{_PREFIX_PATTERN}(?ai:{names})[ \t\r\n/>])",
     ]
-    odd = f"(?P<odd><{record}(?=[ \t\r\n>]){ATTRIBUTES}>{_repeat(inside)}</{record}{_GAP}>)"
-    trailing = f"{_GAP}(?>(?:{COMMENT}{_GAP})*)"
-    return re.compile(f"(?:{common}|{odd})(?P<end>){trailing}|{_REST}")
+    odd = f"(?P<odd><{record}(?=[ \t\r\n>]){ATTRIBUTES}>{_repeat(inside)}</{record}{GAP}>)"
+    trailing = f"{GAP}(?>(?:{COMMENT}{GAP})*)"
+    return re.compile(f"(?:{common}|{odd})(?P<end>){trailing}|{REST}")
 
 
 # -- elements that will need no Issue
@@ -171,10 +171,10 @@ def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
         attributes = grammar.quoted(dict.fromkeys(_LINK_ATTRIBUTES, _QUOTED) | values)
         has_href = f"(?({1 + _LINK_ATTRIBUTES.index('href')})|(?!))"
         return re.compile(
-            f"{start}link{attributes}{has_href}(?:/>|></{prefix}:link>){_GAP}"
+            f"{start}link{attributes}{has_href}(?:/>|></{prefix}:link>){GAP}"
         )
     extension = PARSED_EXTENSIONS[key]
-    end_tag = f"</{prefix}:{extension.tag}>{_GAP}"
+    end_tag = f"</{prefix}:{extension.tag}>{GAP}"
     required = extension.required
     fields = []
     for name in sorted(extension.containers):
@@ -184,18 +184,18 @@ def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
             if field.inside == name
         ]
         fields.append(
-            f"{name}>{_GAP}{_repeat([start + _any_of(inner)])}</{prefix}:{name}>{_GAP}"
+            f"{name}>{GAP}{_repeat([start + _any_of(inner)])}</{prefix}:{name}>{GAP}"
         )
     fields += [
         _write_clean_field(grammar, field, prefix, required)
         for field in extension.by_tag.values()
         if not (field.build or field.inside)
     ]
-    body = f">{_GAP}{_repeat([start + _any_of(fields)])}{end_tag}"
+    body = f">{GAP}{_repeat([start + _any_of(fields)])}{end_tag}"
     if required:
         body += grammar.require(required)
     else:
-        body = f"(?:/>{_GAP}|{body})"
+        body = f"(?:/>{GAP}|{body})"
     if not extension.many:
         body += f"(?={BORDER}|\\Z)"
     return re.compile(f"{start}{extension.tag}{body}")
@@ -214,18 +214,18 @@ def _write_clean_field(
         {name: values[parse] for name, _, parse in field.attributes}
     )
     if field.parse is take_url:
-        section = rf"<!\[CDATA\[{_GAP}https?://\w(?:&|{_URL_CHARACTERS_PATTERN[:-2]})*+{_GAP}\]\]>"
-        text = f"{_GAP}(?:(?:{section}|{_URL}){_GAP}){'' if is_required else '?'}"
+        section = rf"<!\[CDATA\[{GAP}https?://\w(?:&|{_URL_CHARACTERS_PATTERN[:-2]})*+{GAP}\]\]>"
+        text = f"{GAP}(?:(?:{section}|{_URL}){GAP}){'' if is_required else '?'}"
     elif field.parse is take_text:
         text = _TEXT
     else:
-        text = f"{_GAP}(?>(?:(?:{CERTAIN_TEXTS[field.parse]}){_GAP})?)"
+        text = f"{GAP}(?>(?:(?:{CERTAIN_TEXTS[field.parse]}){GAP})?)"
     if is_required and field.parse is not take_url:
         text = _FILLED + text
-    end = f"</{prefix}:{field.tag}>{_GAP}"
+    end = f"</{prefix}:{field.tag}>{GAP}"
     if field.many:
         written = f">{text}{end}"
     else:
         written = grammar.once(">", text, end)
         grammar.remember(field.name)
-    return f"{start}(?:{written}|{_GAP}/>{_GAP})"
+    return f"{start}(?:{written}|{GAP}/>{GAP})"

@@ -9,8 +9,8 @@ need no Issue; their values are read from the text of their elements when one of
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
-from itertools import compress, repeat
+from functools import cached_property, lru_cache, partial
+from itertools import chain, compress, repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 from xml.etree.ElementTree import Element
 
@@ -38,10 +38,8 @@ from sitemapreader._read.xml.markup import (
     is_well_formed,
     pass_nothing,
 )
-from sitemapreader._read.xml.record_texts import (
-    RecordTexts,
-    are_low,
-)
+from sitemapreader._read.xml.plain import take_plain_records, write_plain_pattern
+from sitemapreader._read.xml.record_texts import RecordTexts, Segment, are_low
 from sitemapreader._read.xml.tree import parse_element
 from sitemapreader._types.models import Format, leave_unread
 from sitemapreader._types.options import PATTERNS
@@ -52,7 +50,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from sitemapreader._read.xml.prolog import Prolog
-    from sitemapreader._read.xml.record_texts import Segment
     from sitemapreader._read.xml.tree import TreeReader
     from sitemapreader._types.options import Limits
 
@@ -101,6 +98,29 @@ class PatternReader:
         if names is None or len(text) > LONGEST_TRIED:
             return iter(()), start
         start = pass_nothing(text, start)
+        if not names.may_be_plain(text, start):
+            return self._read_common(names, text, start, stats, find_line)
+        plain, rest = take_plain_records(
+            names.plain_pattern, names.format, stats.sitemap, text[start:]
+        )
+        end = len(text) - len(rest)
+        segment = Segment(plain, len(plain), None)
+        if not rest or rest.startswith("</"):
+            return iter((segment,)), end
+        others, end = self._read_common(
+            names, text, pass_nothing(text, end), stats, find_line
+        )
+        return chain((segment,), others), end
+
+    def _read_common(
+        self,
+        names: NamesAndPattern,
+        text: str,
+        start: int,
+        stats: ReadStats,
+        find_line: Callable[[int], int],
+    ) -> tuple[Iterator[Segment[Span]], int]:
+        """Read records that are not plain."""
         record_texts, rest = _find_texts(stats, names, text[start:])
         if not record_texts.size:
             return iter(()), start
@@ -197,18 +217,43 @@ class PatternReader:
 
 @attrs.frozen
 class NamesAndPattern:
-    """Meanings of names where records stand, and the pattern of these records."""
+    """Meanings of names where records stand, and the patterns of these records."""
 
-    pattern: re.Pattern[str]
+    format: Format
+    prefix: str
+    """The prefix of the protocol's names, with its colon, or none."""
     keys: Mapping[str, str]
     """The prefixes whose elements are read in runs, and the keys of their namespaces."""
-    has_extras: bool
-    """True if the pattern has a group for elements of other namespaces."""
-    columns: tuple[slice, ...] = attrs.field(init=False)
-    """The parts of a split text, by groups: from the first field to the odd records."""
+    others: tuple[str, ...]
+    """The prefixes of other namespaces, whose elements become extras."""
 
-    @columns.default
-    def _find_columns(self) -> tuple[slice, ...]:
+    @cached_property
+    def plain_pattern(self) -> re.Pattern[str]:
+        """The pattern of plain records."""
+        return write_plain_pattern(self.format, self.prefix)
+
+    @cached_property
+    def _marks(self) -> tuple[str, ...]:
+        """Parts of texts whose records are not all plain."""
+        prefixes = (*self.keys, *self.others)
+        return ("&", "[", "]", *(f"<{prefix}:" for prefix in prefixes))
+
+    def may_be_plain(self, text: str, start: int) -> bool:
+        """Return whether a text begins with a plain record, and may have only such records."""
+        first = self.plain_pattern.match(text, start)
+        is_plain = first is not None and first["rest"] is None
+        return is_plain and not any(mark in text for mark in self._marks)
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern of common records; most documents are read without it."""
+        return write_record_pattern(
+            self.format, self.prefix, tuple(self.keys), self.others
+        )
+
+    @cached_property
+    def columns(self) -> tuple[slice, ...]:
+        """The parts of a split text, by groups: from the first field to the odd records."""
         width = self.pattern.groups + 1
         groups = range(1, self.pattern.groupindex["end"])
         return tuple(slice(group, None, width) for group in groups)
@@ -242,9 +287,7 @@ def _learn_names(
     runs = {prefixes[key]: key for key in ELEMENT_RUN_KEYS if key in prefixes}
     known = {*ELEMENT_RUN_KEYS, ATOM, OWN, RESOURCESYNC}
     others = tuple(each for each, key in keys.items() if each and key not in known)
-    start = f"{own}:" if own else ""
-    pattern = write_record_pattern(format_, start, tuple(runs), others)
-    return NamesAndPattern(pattern, runs, bool(others))
+    return NamesAndPattern(format_, f"{own}:" if own else "", runs, others)
 
 
 @attrs.define(weakref_slot=False)
@@ -292,7 +335,7 @@ def _find_texts(
     if rest:
         del flat[-width:]
     *columns, odd = map(_fill_gaps, map(flat.__getitem__, names.columns))
-    extras = columns.pop() if names.has_extras else []
+    extras = columns.pop() if names.others else []
     fields = columns[: len(PROTOCOL_FIELDS)]
     runs = columns[len(PROTOCOL_FIELDS) :]
     record_texts = RecordTexts(stats, len(flat) // width, fields, extras=extras)

@@ -114,6 +114,38 @@ _COMMON_TEXTS = {
     ),
 }
 """Parser -> the texts that nearly all documents have, and none, parsed beforehand."""
+COMMON_PRIORITIES = _COMMON_TEXTS[parse_priority].values
+"""Common text of a priority -> its value."""
+
+
+def build_sitemap_entries(
+    sitemap: str, locs: list[str], dates: ValuesAndTexts
+) -> list[Any]:
+    """Make the entry of each record of an index."""
+    none = repeat(None)
+    moments, texts = dates
+    columns = (moments or none, repeat(Via.INDEX), repeat(sitemap), texts or none)
+    return list(map(SitemapEntry, locs, *columns))
+
+
+def build_url_entries(
+    sitemap: str,
+    locs: list[str],
+    dates: ValuesAndTexts,
+    changefreqs: ValuesAndTexts,
+    priorities: ValuesAndTexts,
+) -> EntryColumns:
+    """Make the entry of each record of a urlset."""
+    return EntryColumns(
+        locs,
+        [sitemap] * len(locs),
+        dates[0],
+        changefreqs[0],
+        priorities[0],
+        dates[1],
+        changefreq_text=changefreqs[1],
+        priority_text=priorities[1],
+    )
 
 
 @attrs.define
@@ -218,39 +250,18 @@ class RecordTexts:
     def make_entries(self, format_: Format) -> Events:
         """Make the entry of each record; the ones of odd records mean nothing."""
         loc, lastmod, changefreq, priority = self.fields
+        sitemap = self.stats.sitemap
         locs = self._check_locs(loc)
-        moments, lastmod_texts = self._parse_dates(lastmod)
-        sitemaps = [self.stats.sitemap] * self.size
+        dates = self._parse_dates(lastmod)
         if format_ is Format.INDEX:
-            none = repeat(None)
-            columns = (
-                locs,
-                moments or none,
-                repeat(Via.INDEX),
-                sitemaps,
-                lastmod_texts or none,
-            )
-            return list(map(SitemapEntry, *columns))
-        changefreqs, changefreq_texts = self._parse_repeated(
-            changefreq,
-            parse_changefreq,
-            IssueCode.CHANGEFREQ,
-        )
-        priorities, priority_texts = self._parse_repeated(
-            priority,
-            parse_priority,
-            IssueCode.PRIORITY,
-        )
-        entries = EntryColumns(
+            return build_sitemap_entries(sitemap, locs, dates)
+        entries = build_url_entries(
+            sitemap,
             locs,
-            sitemaps,
-            moments,
-            changefreqs,
-            priorities,
-            lastmod_texts,
+            dates,
+            self._parse_repeated(changefreq, parse_changefreq, IssueCode.CHANGEFREQ),
+            self._parse_repeated(priority, parse_priority, IssueCode.PRIORITY),
         )
-        entries.changefreq_text = changefreq_texts
-        entries.priority_text = priority_texts
         if any(self.titles):
             entries.title = [text.strip() or None for text in self.titles]
         if not self.images:
