@@ -325,6 +325,8 @@ async def test_an_argument_that_a_tool_does_not_have_is_refused(tmp_path: Path) 
         for tool, name in (("tree", "since"), ("why", "include"), ("changes", "lang")):
             said = await agent.call(tool, **{name: "7d"})
             assert said.startswith(f"{tool} has no argument '{name}': use site, ")
+        said = await agent.call("tree", **dict.fromkeys("gfedcba", 1), site=SITE)
+        assert said.startswith("tree has no argument 'a', 'b', 'c', 'd', 'e': use ")
         said = await agent.call("urls", include="/blog/")
         assert said.startswith("include: a list of parts of URLs; ")
 

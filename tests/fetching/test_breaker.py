@@ -13,7 +13,7 @@ import pytest
 from sitemapreader._types.errors import FetchError, Redirect
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
-from sitemapreader.fetch.hosts import Host, HostBreaker
+from sitemapreader.fetch.hosts import Host, HostBreaker, classify_failure
 
 A, B, OTHER = "https://a.example/1", "https://a.example/2", "https://b.example/1"
 ROBOTS = "https://a.example/robots.txt"
@@ -79,6 +79,25 @@ def test_the_life_of_a_breaker(clock: Clock, caplog: pytest.LogCaptureFixture) -
         "a.example: no request for 8 s: host-refuses",
         "a.example: no request for 16 s: host-down",
     ]
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict"),
+    [
+        *((fail(status), IssueCode.HOST_REFUSES) for status in (401, 403, 407, 429)),
+        *((fail(status), IssueCode.HOST_DOWN) for status in (500, 503, 599)),
+        *((fail(status), None) for status in (404, 499, 600)),
+        (fail(None), IssueCode.HOST_DOWN),
+        (fail(None, code=IssueCode.BLOCKED_BY_SITE), IssueCode.HOST_REFUSES),
+        (fail(503, code=IssueCode.TOO_LARGE), None),
+    ],
+    ids=str,
+)
+def test_what_a_failure_says_of_its_host(
+    error: FetchError, verdict: IssueCode | None
+) -> None:
+    """A refusal, that it is down, or nothing: then it is about the document alone."""
+    assert classify_failure(error) is verdict
 
 
 def test_a_response_ends_the_pauses(clock: Clock) -> None:

@@ -662,6 +662,17 @@ def test_the_shell_makes_a_key_once(tmp_path: Path) -> None:
     assert "\nContent-Digest: sha-256=:" in first.stderr
     again = run("identity", str(file))
     assert (again.returncode, again.stdout) == (0, first.stdout)
+    keyid, *others = again.stderr.splitlines()
+    assert keyid.removeprefix("sitemapreader: keyid: ") in first.stderr
+    place = "the URL that --sign-as will name"
+    form = "application/http-message-signatures-directory+json"
+    advice = (
+        "register the key with Cloudflare or AWS, because sites ignore unknown keys"
+    )
+    assert others == [
+        f"sitemapreader: serve standard output at {place} as {form}",
+        f"sitemapreader: {advice}",
+    ]
     assert json.loads(first.stdout)["keys"][0]["crv"] == "Ed25519"
 
 

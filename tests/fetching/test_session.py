@@ -8,12 +8,14 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from yarl import URL
 
 from sitemapreader import Search, discover, walk
 from sitemapreader._types.errors import FetchError
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
 from sitemapreader.fetch.http import HttpFetcher
+from sitemapreader.fetch.proxies import Proxies
 from tests.support import package
 from tests.support.certificates import believe, make_server_context, write_certificate
 from tests.support.faults import (
@@ -292,3 +294,49 @@ async def test_the_name_is_what_servers_see(
         found = await discover(site.base, fetcher=fetcher, search=Search(probe="few"))
         assert set(seen) == {fetcher.user_agent} == {name or fetcher.user_agent}
     assert number == len(found.sitemaps) == (not (name or "").startswith("named"))
+
+
+PROXY = "http://127.0.0.1:9"
+CHOSEN: list[tuple[dict[str, str], str, str | None, str]] = [
+    ({}, "http://a.example/", None, ""),
+    ({"http_proxy": PROXY}, "http://a.example/", PROXY, "http_proxy"),
+    ({"HTTP_PROXY": PROXY}, "http://a.example/", PROXY, "HTTP_PROXY"),
+    ({"HTTP_PROXY": PROXY}, "https://a.example/", None, ""),
+    ({"https_proxy": "a.example"}, "https://b.example/", "http://a.example", "https_"),
+    ({"ALL_PROXY": PROXY}, "https://a.example/", PROXY, "ALL_PROXY"),
+    (
+        {"ALL_PROXY": "http://all", "https_proxy": PROXY},
+        "https://a.example/",
+        PROXY,
+        "https_proxy",
+    ),
+    ({"ALL_PROXY": PROXY, "no_proxy": "a.example"}, "http://a.example/", None, ""),
+    ({"ALL_PROXY": PROXY, "no_proxy": "a.example:81"}, "http://a.example/", PROXY, "A"),
+    ({"ALL_PROXY": PROXY, "no_proxy": "a.example:80"}, "http://a.example/", None, ""),
+    ({"HTTP_PROXY": "", "ALL_PROXY": PROXY}, "http://a.example/", PROXY, "ALL_PROXY"),
+]
+
+
+@pytest.mark.parametrize(("variables", "url", "proxy", "name"), CHOSEN)
+def test_the_proxy_of_a_url(
+    variables: dict[str, str],
+    url: str,
+    proxy: str | None,
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The environment's is used where it is wanted, and named as it is written where it is not."""
+    for each in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(each, raising=False)
+        monkeypatch.delenv(each.upper(), raising=False)
+    for each, value in variables.items():
+        monkeypatch.setenv(each, value)
+    wanted, unwanted = Proxies("environment"), Proxies()
+    wanted.check()
+    assert (wanted.find(URL(url)), unwanted.find(URL(url))) == (proxy, None)
+    assert Proxies("http://own:1").find(URL(url)) == "http://own:1"
+    told = unwanted.describe_unused(URL(url))
+    advice = 'is set and not used: write `proxy="environment"`'
+    assert told.startswith(name)
+    assert told.endswith(advice if proxy else "")
+    assert Proxies("http://own:1").describe_unused(URL(url)) == ""

@@ -10,10 +10,15 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 
 from sitemapreader import FetchOptions
-from sitemapreader._cli.commands.scale import describe_progress, describe_totals
+from sitemapreader._cli.commands.scale import (
+    _exit_code_of_run,
+    describe_progress,
+    describe_totals,
+)
 from sitemapreader._cli.parser import CLOSED_PIPE, PARTIAL
 from sitemapreader._types.issues import IssueCode
 from sitemapreader.distributed import (
@@ -106,6 +111,40 @@ def test_progress_is_printed() -> None:
     assert describe_progress(make_totals(4)) == (
         "4/8 partitions, 400 hosts (8 failed), 24,000 URLs"
     )
+
+
+@pytest.mark.parametrize(
+    ("statuses", "given", "code"),
+    [
+        ({"complete": 9, "unchanged": 9}, {}, 0),
+        ({"complete": 9, "none": 1}, {}, 3),
+        ({"unchanged": 9, "partial": 1}, {}, 3),
+        ({"complete": 9, "failed": 1}, {}, 3),
+        ({"complete": 9, "error": 1}, {}, 3),
+        ({"complete": 9}, {"failures": {0: "killed"}}, 3),
+        ({"failed": 9}, {}, 4),
+        ({"failed": 8, "none": 1}, {}, 1),
+        ({"failed": 9}, {"finished": False}, 3),
+        ({}, {"finished": False}, 0),
+    ],
+)
+def test_the_exit_code_of_a_run(
+    statuses: dict[str, int], given: dict[str, Any], code: int
+) -> None:
+    """It is that of the command for one source: all, a part, nothing, or none that responds."""
+    totals = Totals(
+        run="runs/0001",
+        partitions=8,
+        **{"finished": True, "statuses": Counter(statuses), **given},
+    )
+    assert _exit_code_of_run(totals) == code
+
+
+def test_the_rate_of_a_run() -> None:
+    """It is rounded where it is written, and 0 if no time is known."""
+    totals = Totals(run="runs/0001", partitions=8, hosts=7, seconds=3.0)
+    assert totals.to_dict()["hosts_per_second"] == 2.333
+    assert attrs.evolve(totals, seconds=0.0).hosts_per_second == 0.0
 
 
 def test_the_summary_says_why_hosts_were_not_read() -> None:
