@@ -109,7 +109,7 @@ def _make_results(finding: Finding, facts: Facts) -> Iterator[dict[str, Any]]:
     of_sitemaps = Counter(each.document for each in named)
     rest = finding.count - len(named)
     nowhere = Place(document="", count=rest, new=finding.new)
-    for place in finding.places or [nowhere] * (rest > 0):
+    for place in finding.places or [nowhere]:
         count = place.count - of_sitemaps[place.document]
         name = place.document
         if count > 0:
