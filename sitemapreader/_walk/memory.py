@@ -165,7 +165,7 @@ class UnlistedUrl:
         waits_for: for a URL that waits to be unlisted, the document that has to be read before;
             `None` for one that is unlisted.
         waits_until: when a walk that reads that document can prove that the URL is unlisted, at the
-            earliest: by the `confirm_after` of the `State`. `None` for one that is unlisted.
+            earliest: by the `confirm_after` of the last walk. `None` for one that is unlisted.
     """
 
     loc: str

@@ -220,7 +220,7 @@ class State:
         sql = (
             "SELECT loc, since, document, why, name, asked_at, status, no_status,"
             " redirects_to, site.id,"
-            " begin_stamp, days, (SELECT ifnull(max(lost_stamp), 0) FROM url"
+            " begin_stamp, days, confirm_after, (SELECT ifnull(max(lost_stamp), 0) FROM url"
             "  WHERE url.site = page.site AND url.key = page.key"
             f" AND +kind = {UrlKind.LIST:d})"
             " FROM page JOIN site ON site.id = page.site WHERE NOT is_unlisted"
@@ -229,11 +229,10 @@ class State:
         values = {"key": site and url_key(site), "site": site}
         with open_reader(self.path) as db:
             waited: dict[tuple[int, int], tuple[str, datetime]] = {}
-            confirm_after = nanoseconds(self.confirm_after)
-            for *row, number, run, days, lost in db.execute(sql, values):
+            for *row, number, run, days, least, lost in db.execute(sql, values):
                 name = row[4]
                 if (number, lost) not in waited:
-                    found = find_waited(db, number, run, days, lost, confirm_after)
+                    found = find_waited(db, number, run, days, lost, least)
                     waited[number, lost] = found
                 url, until = waited[number, lost]
                 yield make_unlisted(*row, waits_for=url or name, waits_until=until)

@@ -17,6 +17,7 @@ CREATE TABLE site (
     missed INTEGER NOT NULL DEFAULT 0,      -- in how many runs that was not known since
     looked_stamp INTEGER NOT NULL DEFAULT 0,  -- `all_known_stamp`: the last run that knew all documents
     lost_stamp INTEGER NOT NULL DEFAULT 0,    -- the oldest `url.lost_stamp` that waits; 0 for none
+    confirm_after INTEGER NOT NULL DEFAULT 0,  -- by which its last run compares two readings
     days TEXT NOT NULL DEFAULT '[]',        -- its last seven runs that are a day apart; JSON: an array
     rest REAL NOT NULL DEFAULT 0            -- seconds for which nothing is due after `ended`
 );

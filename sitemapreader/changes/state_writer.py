@@ -131,8 +131,8 @@ class StateWriter(WalkMemory):
             walked = law.add_day(walked, stamp, run.confirm_after)
             db.execute(
                 "UPDATE site SET begin_stamp = ?, began = ?, ended = NULL, complete = NULL,"
-                " unlisted = NULL, waiting = NULL, days = ? WHERE id = ?",
-                (stamp, now, json.dumps(walked), site),
+                " unlisted = NULL, waiting = NULL, confirm_after = ?, days = ? WHERE id = ?",
+                (stamp, now, run.confirm_after, json.dumps(walked), site),
             )
             if ended is None:
                 db.execute("DELETE FROM batch WHERE site = ?", (site,))

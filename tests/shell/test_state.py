@@ -161,6 +161,25 @@ def test_when_a_missing_url_can_be_proved_to_be_unlisted(
     assert report["waits_until"] == moment.isoformat()
 
 
+@pytest.mark.parametrize("length", ["1h", "12h", "48h"])
+def test_the_wait_is_that_of_the_walk(
+    site: Path, monkeypatch: pytest.MonkeyPatch, length: str
+) -> None:
+    """`state FILE` says the same moment as the walk, whose `--confirm-after` it is not given."""
+    clock = SetClock(monkeypatch)
+    for _ in range(2):
+        words = ["--state", "site.db", "--changes", "--confirm-after", length]
+        ran = run(site, "site", *words, "--report", "walk.json")
+        publish(site, "2")
+        clock.now += 49 * HOUR
+    told = run(site, "state", "site.db", "--unlisted", "--format", "jsonl")
+    report = json.loads((site.parent / "walk.json").read_text("utf-8"))
+    moment = report["waits_until"]
+    assert json.loads(told.lines[0])["waits_until"] == moment
+    expected = f"{datetime.fromisoformat(moment):%Y-%m-%d %H:%M} UTC"
+    assert (expected in ran.said, expected in told.said) == (True, True)
+
+
 def test_a_page_that_was_dead_once_is_named_with_its_next_request(
     site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
