@@ -38,6 +38,7 @@ from sitemapreader._read.vocabulary import (
     PARSED_EXTENSIONS,
     PROTOCOL_FIELDS,
     PROTOCOL_RECORDS,
+    RDF,
     RESOURCESYNC,
     XHTML,
     Extension,
@@ -352,14 +353,34 @@ def group_fields(names: Names, record: Element) -> Fields:
 
 
 def _read_item(context: RecordContext, record: Element) -> Iterator[None]:
-    """Read an RSS item: `<link>`, else a `<guid>` that is a permalink (RSS 2.0)."""
+    """Read an RSS item: `<link>`, a `<guid>` that is a permalink, `<atom:link>` or its address."""
     fields = group_fields(context.names, record)
     links = fields.get("link", [])
     guids = filter(_is_permalink, fields.get("guid", ()))
     text, link = _find_first_text(chain(links, guids))
+    if link is None:
+        text, link = _find_reference(context.names, record, fields)
     if any(map(is_enclosure, links)):
         fields.setdefault(MEDIA, links)
     return _deliver(context, record, fields, text, link)
+
+
+def _find_reference(
+    names: Names, record: Element, fields: Fields
+) -> tuple[str, Element | None]:
+    """Return the URL of an item that only an attribute has, with the element of the attribute.
+
+    It is the address of an alternate `<atom:link>`, or of the item as a resource (RSS 1.0).
+    """
+    for element in fields.get("atom:link", ()):
+        link = get_attributes(element)
+        if "alternate" in _list_relations(link, "alternate") and link.get("href"):
+            return link["href"].strip(), element
+    for name, value in record.items():
+        is_about = names[name].tag == "about" and names[name].key in (RDF, OWN)
+        if is_about and has_web_scheme(value.strip()):
+            return value.strip(), record
+    return "", None
 
 
 def _is_permalink(guid: Element) -> bool:

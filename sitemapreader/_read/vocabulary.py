@@ -469,6 +469,13 @@ def _make_extension(attribute: attrs.Attribute[Any]) -> Extension:
             f"UrlEntry.{attribute.name}: its type must be tuple[MODEL, ...], or MODEL | None with"
             f" default=None, got {hint!r} with default={attribute.default!r}"
         )
+    for namespace in attribute.metadata["namespaces"]:
+        key = namespace_key(namespace, Format.TEXT)
+        if key != attribute.name:
+            raise ValueError(
+                f"UrlEntry.{attribute.name}: documents with the namespace {namespace!r} are read as"
+                f" {key!r}, whose namespace it is or begins with: an extension has its own"
+            )
     return Extension(
         tag=attribute.metadata["tag"],
         entry_attribute=attribute.name,
@@ -500,6 +507,7 @@ _FEED_DATES = {
 FEED_FIELDS = {
     **_FEED_DATES,
     **{(OWN, tag): tag for tag in ("link", "guid", "title")},
+    (ATOM, "link"): "atom:link",
     (OWN, "enclosure"): MEDIA,
 }
 """Meaning of an element in a feed's record -> the field that it is; all of Media RSS is one."""

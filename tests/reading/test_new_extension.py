@@ -283,6 +283,27 @@ def test_a_field_of_each_type_is_read() -> None:
     assert many == [False, True, True, False]
 
 
+@pytest.mark.parametrize(
+    ("namespace", "first"),
+    [
+        ("google.com/schemas/sitemap-image/", "images"),
+        ("google.com/schemas/sitemap-video/1.1", "videos"),
+        ("purl.org/dc/elements/", "dc"),
+    ],
+)
+def test_a_namespace_belongs_to_one_extension(
+    tmp_path: Path, namespace: str, first: str
+) -> None:
+    """Otherwise one of the two would never be read, silently."""
+    row = (
+        f'    products: tuple[Product, ...] = extension("product", "", "{namespace}")\n'
+    )
+    (told,) = run_with(tmp_path, PRODUCT, row, IMPORT)
+    assert told.startswith("UrlEntry.")
+    assert f"{namespace!r}" in told
+    assert told.endswith((f"are read as {first!r}", "are read as 'products'"))
+
+
 IMPORT = """
 try:
     import sitemapreader._read.vocabulary

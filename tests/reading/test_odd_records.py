@@ -256,6 +256,48 @@ def test_a_wrong_namespace_on_the_element_itself_is_told() -> None:
 # -- links
 
 
+ATOM = "xmlns:atom='http://www.w3.org/2005/Atom'"
+RDF = "xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'"
+
+
+@pytest.mark.parametrize(
+    ("fields", "locs"),
+    [
+        (f"<atom:link href='{PAGE}'/>", [PAGE]),
+        (f"<atom:link rel='alternate' href=' {PAGE} '/>", [PAGE]),
+        ("<atom:link rel='self' href='https://www.example.org/feed'/>", []),
+        ("<atom:link href=''/>", []),
+        (f"<link>{PAGE}</link><atom:link href='https://www.example.org/b'/>", [PAGE]),
+        (f"<guid>{PAGE}</guid><atom:link href='https://www.example.org/b'/>", [PAGE]),
+    ],
+)
+def test_an_item_of_rss_may_have_its_url_as_a_link_of_atom(
+    fields: str, locs: list[str]
+) -> None:
+    """Only where neither a link nor a permalink says it."""
+    rss = f"<rss {ATOM}><channel><item><title>A</title>{fields}</item></channel></rss>"
+    assert list_locs(read_events(rss)) == locs
+
+
+@pytest.mark.parametrize(
+    ("about", "fields", "locs"),
+    [
+        (PAGE, "", [PAGE]),
+        ("urn:uuid:1", "", []),
+        ("https://www.example.org/b", f"<link>{PAGE}</link>", [PAGE]),
+    ],
+)
+def test_an_item_of_rss_1_may_have_its_url_as_its_address(
+    about: str, fields: str, locs: list[str]
+) -> None:
+    """RSS 1.0 says that it should be the text of the link."""
+    rdf = (
+        f"<rdf:RDF {RDF} xmlns='http://purl.org/rss/1.0/'>"
+        f"<item rdf:about='{about}'><title>A</title>{fields}</item></rdf:RDF>"
+    )
+    assert list_locs(read_events(rdf)) == locs
+
+
 @pytest.mark.parametrize("attribute", ["ref", "src", "link"])
 def test_a_link_without_href_says_so(attribute: str) -> None:
     """The Issue names what is missing."""
