@@ -12,7 +12,7 @@ ValueError.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -68,6 +68,16 @@ def name_extra(need: str, extra: str) -> Iterator[None]:
 
 class SitemapReaderError(Exception):
     """Base of all exceptions that this package raises for outside reasons."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to copy it, into another process too: not by its arguments."""
+        return _copy_error, (type(self), self.args), vars(self)
+
+
+def _copy_error(
+    kind: type[SitemapReaderError], args: tuple[object, ...]
+) -> SitemapReaderError:
+    return kind.__new__(kind, *args)
 
 
 @attrs.frozen

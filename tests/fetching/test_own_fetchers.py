@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import email.message
+import pickle
 import threading
 import urllib.error
 from contextlib import asynccontextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +19,20 @@ import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
-from sitemapreader import FetchError, FetchOptions, IssueCode, walk
+from sitemapreader import (
+    FetchError,
+    FetchOptions,
+    IssueCode,
+    SitemapReaderError,
+    walk,
+)
+from sitemapreader.changes import StateError
 from sitemapreader.fetch import FunctionFetcher, StoredResponse
+from sitemapreader.recipes.indexnow import IndexNowError
 from tests.support.grouping import grouped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
 
     from sitemapreader import Document, Report
 
@@ -360,3 +370,33 @@ async def test_a_function_that_returns_something_else_is_misuse(got: object) -> 
         await read(FunctionFetcher(lambda _: got))  # type: ignore[arg-type, return-value]
     with pytest.raises(TypeError, match="requires a function"):
         FunctionFetcher(got)  # type: ignore[arg-type]
+
+
+FAILED = FetchError(
+    IssueCode.HTTP_STATUS,
+    "https://example.org/",
+    "busy",
+    http_status=503,
+    retry_after_seconds=9,
+)
+FAILED.tries = 3
+ERRORS = [
+    FAILED,
+    StateError(Path("site.db"), "another run is writing it", is_locked=True),
+    IndexNowError("example.org", "refused", 403),
+    SitemapReaderError("something"),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize(
+    "clone",
+    [copy.copy, lambda error: pickle.loads(pickle.dumps(error))],  # noqa: S301 (our own)
+)
+def test_an_error_comes_whole_from_another_process(
+    error: SitemapReaderError, clone: Callable[[Any], Any]
+) -> None:
+    """Pools of processes pickle what is raised in them; nothing of it is lost."""
+    found = clone(error)
+    assert type(found) is type(error)
+    assert (str(found), vars(found)) == (str(error), vars(error))
