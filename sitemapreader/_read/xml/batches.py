@@ -20,9 +20,11 @@ from sitemapreader._read.xml.markup import (
     ATTRIBUTES,
     CLOSINGS,
     HIDDEN,
+    count_sound_lines,
     is_well_formed,
     pass_nothing,
     write_name,
+    write_tag_pattern,
 )
 from sitemapreader._read.xml.mend import Mender
 from sitemapreader._read.xml.patterns import LONGEST_TRIED, PatternReader
@@ -46,6 +48,8 @@ _SEARCHED_CHARS = 8_192
 """Characters of a record that are searched between two pauses, in 5 ms if all of it is tags."""
 _SEARCH_STEP_CHARS = 131_072
 """Characters in which the next tag is looked for at once: some 5 ms if they are full of others."""
+_SHORT_REST_CHARS = 1_024
+"""Characters behind the common records of a block that are mostly the beginning of one more."""
 _LONGEST_MARK = 256
 """Characters that are kept of skipped text: the end may begin in them."""
 _ANY_TAG = re.compile(rf"{HIDDEN}|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>")
@@ -213,20 +217,28 @@ class TextWindow:
         self._decoder = IncrementalNewlineDecoder(
             _UTF_8("surrogateescape"), translate=True
         )
+        self.is_sound = True
+        """False once a character was none of XML's."""
         self._line = 1
         self._counted = 0
         """`_line` is the line of this place in the text."""
+        self._last_line = 1
 
     def add(self, data: bytes, *, final: bool) -> None:
         """Add the next bytes, perhaps the last."""
-        self.text += self._decoder.decode(data, final)
+        text = self._decoder.decode(data, final)
+        lines = count_sound_lines(text)
+        if lines is None:
+            self.is_sound = False
+            lines = text.count("\n")
+        self._last_line += lines
+        self.text += text
 
     def drop_read(self) -> None:
-        """Drop the bytes before the position."""
-        self.count_lines(self.position)
-        self.text = self.text[self._counted :]
-        self.position -= self._counted
-        self._counted = 0
+        """Drop the text before the position."""
+        self.text = self.text[self.position :]
+        self.position = self._counted = 0
+        self._line = self._last_line - self.text.count("\n")
 
     def count_lines(self, position: int) -> int:
         """Return the line of a place; places must not decrease."""
@@ -276,7 +288,8 @@ class XmlReader:
         if len(window.text) < self._next_size and not final:
             return
         yield from self._read_common_records()
-        yield from self._read_complete()
+        if final or self._may_hold_record():
+            yield from self._read_complete()
         window.position = pass_nothing(window.text, window.position)
         unread = len(window.text) - window.position
         if unread > most:
@@ -308,6 +321,15 @@ class XmlReader:
         yield self._context.take_events()
 
     # -- cutting
+
+    def _may_hold_record(self) -> bool:
+        """Return whether the unread text may hold a whole record; a short one rarely does."""
+        window = self._window
+        if len(window.text) - window.position > _SHORT_REST_CHARS:
+            return True
+        rest = window.text[window.position :]
+        tags = write_tag_pattern(self.prolog.records).findall(rest)
+        return len(tags) > 1 or "/>" in rest
 
     def _read_complete(self, odd_span: Span | None = None) -> Iterator[Events]:
         """Read whole records by the tree: all, or odd ones between common records."""
@@ -367,6 +389,7 @@ class XmlReader:
             self._window.position,
             self._stats,
             self._window.count_lines,
+            is_sound=self._window.is_sound,
         )
         yield from self._read_segments(segments, self._read_complete)
         self._window.position = end

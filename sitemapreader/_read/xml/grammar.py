@@ -6,7 +6,7 @@ Rules that keep them right and fast:
   so `findall` never skips anything, and finds no record inside a comment.
 - A field may come anywhere, but once: a conditional on its own group refuses it the second time.
 - A text is `[^<]*+`, which is searched as fast as one character is. What else may be wrong with a
-  text is looked for in all of a batch at once, by `are_sound`.
+  text is looked for in all of a batch at once, by `count_sound_lines` and `are_closed`.
 - What was passed is never looked at again, so time is linear. Sets of characters have possessive
   quantifiers; all other loops are atomic groups, because there possessive quantifiers have bugs
   (cpython#101955, and cpython#106052 before 3.11.5).

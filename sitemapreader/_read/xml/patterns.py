@@ -33,8 +33,7 @@ from sitemapreader._read.xml.grammar import (
     write_record_pattern,
 )
 from sitemapreader._read.xml.markup import (
-    are_sound,
-    cut_sections,
+    count_sound_lines,
     is_well_formed,
     pass_nothing,
 )
@@ -88,18 +87,22 @@ class PatternReader:
         start: int,
         stats: ReadStats,
         find_line: Callable[[int], int],
+        *,
+        is_sound: bool = False,
     ) -> tuple[Iterator[Segment[Span]], int]:
         """Read common records from a place on; return also where the last ends.
 
-        `find_line` returns the line of a place. Nothing is counted before the first segment is
-        taken.
+        `find_line` returns the line of a place. `is_sound`, if all characters are known to be
+        XML's. Nothing is counted before the first segment is taken.
         """
         names = self._find_names()
         if names is None or len(text) > LONGEST_TRIED:
             return iter(()), start
         start = pass_nothing(text, start)
         if not names.may_be_plain(text, start):
-            return self._read_common(names, text, start, stats, find_line)
+            return self._read_common(
+                names, text, start, stats, find_line, is_sound=is_sound
+            )
         plain, rest = take_plain_records(
             names.plain_pattern, names.format, stats.sitemap, text[start:]
         )
@@ -107,8 +110,9 @@ class PatternReader:
         segment = Segment(plain, len(plain), None)
         if not rest or rest.startswith("</"):
             return iter((segment,)), end
+        end = pass_nothing(text, end)
         others, end = self._read_common(
-            names, text, pass_nothing(text, end), stats, find_line
+            names, text, end, stats, find_line, is_sound=is_sound
         )
         return chain((segment,), others), end
 
@@ -119,6 +123,8 @@ class PatternReader:
         start: int,
         stats: ReadStats,
         find_line: Callable[[int], int],
+        *,
+        is_sound: bool,
     ) -> tuple[Iterator[Segment[Span]], int]:
         """Read records that are not plain."""
         record_texts, rest = _find_texts(stats, names, text[start:])
@@ -128,17 +134,13 @@ class PatternReader:
             record_texts.base = find_base(record_texts.base, base)
         end = len(text) - len(rest)
         read = text[start:end]
-        outside = cut_sections(read)
         spans: list[Span] = []
-        if not are_sound(read, outside):
+        if not (is_sound or _is_sound(read)):
             spans = _find_spans(names.pattern, text, start, end)
-            records = (text[begin:stop] for begin, stop in spans)
-            record_texts.blame(
-                not are_sound(record, cut_sections(record)) for record in records
-            )
+            record_texts.blame(not _is_sound(text[slice(*span)]) for span in spans)
         record_texts.blank_odd()
-        if "&" in read or "[" in read:  # a reference or a section
-            record_texts.decode(outside)
+        if "&" in read or "[" in read or "]" in read:  # a reference or a section
+            record_texts.decode()
         entries = record_texts.make_entries(self._prolog.format)
         if record_texts.runs or record_texts.extras:
             entries = self._leave_unread(names, list(entries), record_texts)
@@ -347,11 +349,15 @@ def _find_texts(
     return record_texts, rest or ""
 
 
+def _is_sound(text: str) -> bool:
+    return count_sound_lines(text) is not None
+
+
 def _fill_gaps(column: list[Any]) -> list[str]:
-    """Write "" where a group did not match; return no column if it never did."""
-    if None in column:
-        return [text or "" for text in column] if any(column) else []
-    return column
+    """Write "" where a group did not match; return no column if it has no text."""
+    if all(column):
+        return column
+    return [text or "" for text in column] if any(column) else []
 
 
 def _find_spans(

@@ -18,6 +18,8 @@ import attrs
 from sitemapreader._read.record import MARKUP
 from sitemapreader._read.vocabulary import CHANGEFREQS, parse_changefreq, parse_priority
 from sitemapreader._read.xml.markup import (
+    are_closed,
+    cut_sections,
     decode_many,
     find_odd_references,
     has_odd_reference,
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
         Iterator,
         Mapping,
         Sequence,
-        Set as AbstractSet,
     )
 
     from sitemapreader._read.stats import ReadStats
@@ -88,21 +89,18 @@ def are_low(limits: Limits) -> bool:
 class _ParsedTexts(NamedTuple):
     """Different texts of a field, as written, and their values."""
 
-    written: AbstractSet[str]
     values: dict[str, Any]
-    texts: dict[str, str]
+    texts: dict[str, str | None]
     """The texts without blanks; the same dict, where the values are texts."""
     unread: set[str]
     """The texts that have no value."""
 
 
-def _parse_texts(
-    parse: Callable[[str], Any], written: AbstractSet[str]
-) -> _ParsedTexts:
-    texts = {raw: raw.strip() for raw in written if raw.strip()}
-    values = {raw: parse(text) for raw, text in texts.items()}
-    unread = {raw for raw, value in values.items() if value is None}
-    return _ParsedTexts(written, texts if values == texts else values, texts, unread)
+def _parse_texts(parse: Callable[[str], Any], written: Iterable[str]) -> _ParsedTexts:
+    texts = {raw: raw.strip() or None for raw in written}
+    values = {raw: text and parse(text) for raw, text in texts.items()}
+    unread = {raw for raw, text in texts.items() if text and values[raw] is None}
+    return _ParsedTexts(texts if values == texts else values, texts, unread)
 
 
 _HUNDREDTHS = {f"{number / 100:.2f}" for number in range(101)}
@@ -223,9 +221,14 @@ class RecordTexts:
                 for place in self.odd:
                     column[place] = ""
 
-    def decode(self, outside: str) -> None:
-        """Decode all fields; `outside` is the text of the records without its sections."""
-        if has_odd_reference(outside):
+    def decode(self) -> None:
+        """Decode all fields; records with a section that is not closed are odd."""
+        outsides = [cut_sections("\0".join(column)) for column in self._columns]
+        if not all(map(are_closed, outsides)):
+            for column in self._columns:
+                self.blame(not are_closed(cut_sections(text)) for text in column)
+            self.blank_odd()
+        if any(map(has_odd_reference, outsides)):
             self._mend_references()
         self.fields = list(map(decode_many, self.fields))
 
@@ -276,9 +279,9 @@ class RecordTexts:
         if not texts:
             self.odd.update(range(self.size))
             return [""] * self.size
+        if all(texts) and are_clean_urls(texts):
+            return texts
         locs = list(map(str.strip, texts))
-        if all(locs) and are_clean_urls(locs):
-            return locs
         for place, loc in enumerate(locs):
             if PLAIN_URL.fullmatch(loc):
                 continue
@@ -332,18 +335,18 @@ class RecordTexts:
         """
         if not any(column):
             return None, None
-        parsed = _COMMON_TEXTS[parse]
-        written = set(column)
-        if not written <= parsed.written:
-            parsed = _parse_texts(parse, written)
-        _, values, texts, unread = parsed
+        values, texts, unread = _COMMON_TEXTS[parse]
+        try:
+            found = list(map(values.__getitem__, column))
+        except KeyError:  # a text that few documents have
+            values, texts, unread = _parse_texts(parse, set(column))
+            found = list(map(values.__getitem__, column))
         if unread:
             marks = map(unread.__contains__, column)
             self.note(code, compress(count(), marks))
-        found = list(map(values.get, column))
         if values is texts:
             return found, found
-        return found, list(map(texts.get, column))
+        return found, list(map(texts.__getitem__, column))
 
     # -- segments
 
