@@ -24,6 +24,7 @@ from sitemapreader.changes.database import UrlKind, open_reader
 from sitemapreader.changes.law import find_waited
 from sitemapreader.changes.rows import (
     REMOVALS,
+    UNLISTED_COLUMNS,
     Rules,
     as_moment,
     find_documents,
@@ -218,8 +219,7 @@ class State:
     def waiting(self, site: str | None = None) -> Iterator[UnlistedUrl]:
         """Yield the URLs that are missing and wait to be unlisted, with the reason of the wait."""
         sql = (
-            "SELECT loc, since, document, why, name, asked_at, status, no_status,"
-            " redirects_to, site.id,"
+            f"SELECT {UNLISTED_COLUMNS}, site.id,"
             " begin_stamp, days, confirm_after, (SELECT ifnull(max(lost_stamp), 0) FROM url"
             "  WHERE url.site = page.site AND url.key = page.key"
             f" AND +kind = {UrlKind.LIST:d})"
@@ -235,10 +235,12 @@ class State:
                     found = find_waited(db, number, run, days, lost, least)
                     waited[number, lost] = found
                 url, until = waited[number, lost]
-                yield make_unlisted(*row, waits_for=url or name, waits_until=until)
+                yield attrs.evolve(
+                    make_unlisted(*row), waits_for=url or name, waits_until=until
+                )
 
     def _list_pages(self, what: RemovalKind, site: str | None) -> Iterator[Any]:
-        make, columns, condition = REMOVALS[what]
+        make, columns, condition, _ = REMOVALS[what]
         return self._read(
             make,
             f"SELECT {columns} FROM page JOIN site ON site.id = page.site WHERE {condition}"

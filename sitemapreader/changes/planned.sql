@@ -1,5 +1,5 @@
 -- What each document that is scheduled waits for; a query follows. See schedule.py.
--- :far is 32 days ahead: a longer wait was written under another clock.
+-- A wait of more than 32 days was written under another clock.
 
 WITH chosen AS (
     SELECT site.id, name, site.lost_stamp AS oldest_loss, total(rate) AS total
@@ -16,7 +16,7 @@ observed AS (
 ),
 planned AS (
     SELECT url, name, rate, asked_at,
-        max(:now, rested, iif(not_before > :far, 0, not_before)) AS due,
+        max(:now, rested, iif(not_before > :now + 32 * 86400, 0, not_before)) AS due,
         -- its square, because not every SQLite knows roots
         rate * rate * waited * waited * waited * waited / total AS waiting,
         -- a missing URL waits for it: it was not requested since, or a day ago for the first time

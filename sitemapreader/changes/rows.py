@@ -134,28 +134,11 @@ def make_unlisted(
     why: str,
     site: str,
     asked_at: float | None,
-    status: int | None,
-    no_status: str | None,
-    redirects_to: str | None,
-    *,
-    waits_for: str | None = None,
-    waits_until: datetime | None = None,
+    *others: Any,
 ) -> UnlistedUrl:
     """Return a value for a row of `page`."""
     asked = None if asked_at is None else as_moment(asked_at)
-    return UnlistedUrl(
-        loc,
-        as_moment(since),
-        document,
-        why,
-        site,
-        asked,
-        status,
-        waits_for,
-        no_status,
-        redirects_to,
-        waits_until,
-    )
+    return UnlistedUrl(loc, as_moment(since), document, why, site, asked, *others)
 
 
 def make_gone(
@@ -170,17 +153,27 @@ def make_gone(
     return GonePage(loc, document, status, as_moment(asked_at), as_moment(since), site)
 
 
+UNLISTED_COLUMNS = (
+    "loc, since, document, why, name, asked_at, status, NULL, no_status, redirects_to"
+)
 _GONE = "loc, document, status, asked_at, since, name"
-REMOVALS: dict[RemovalKind, tuple[Callable[..., UnlistedUrl | GonePage], str, str]] = {
+Make: TypeAlias = "Callable[..., UnlistedUrl | GonePage]"
+REMOVALS: dict[RemovalKind, tuple[Make, str, str, str]] = {
     "unlisted": (
         make_unlisted,
-        "loc, since, document, why, name, asked_at, status, no_status, redirects_to",
+        UNLISTED_COLUMNS,
         "is_unlisted",
+        "delivered_unlisted = 1",
     ),
-    "gone": (make_gone, _GONE, "is_gone"),
-    "returned": (make_gone, _GONE, "delivered_gone AND NOT is_gone"),
+    "gone": (make_gone, _GONE, "is_gone", "delivered_gone = 1"),
+    "returned": (
+        make_gone,
+        _GONE,
+        "delivered_gone AND NOT is_gone",
+        "delivered_gone = 0",
+    ),
 }
-"""Value, columns and condition of the rows for each kind of removal."""
+"""Value, columns and condition of the rows for each kind of removal, and the mark of a delivery."""
 
 
 def _as_format(name: str | None) -> Format | None:

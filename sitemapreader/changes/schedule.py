@@ -50,7 +50,9 @@ _VERIFY_AFTER = 7 * DAY
 _GOLDEN_SECTION = (math.sqrt(5) - 1) / 2
 _HAS_SCHEDULED = "EXISTS (SELECT 1 FROM document WHERE site = site.id AND rate > 0)"
 """SQL condition: something of a site is due at some time."""
-_IS_RESTING = "ended + rest > :now AND ended + rest <= :far"
+_FAR = f"(:now + {_LONGEST_RETRY_AFTER})"
+"""SQL: a longer wait was written under another clock."""
+_IS_RESTING = f"ended + rest > :now AND ended + rest <= {_FAR}"
 
 
 @attrs.frozen
@@ -250,11 +252,10 @@ def _find_planned(
     """Return the documents of some sites, or of all, that a condition chooses."""
     if names is None:
         names = read_values(db, "SELECT name FROM site")
-    moments = {"now": now, "far": now + _LONGEST_RETRY_AFTER}
     rows = db.execute(
         f"{read_script('planned.sql')}"
         f" SELECT url, name, due, waiting, rate, asked_at FROM planned WHERE {where}",
-        moments | {"names": json.dumps([*names])} | values,
+        {"now": now, "names": json.dumps([*names])} | values,
     )
     return [
         # damaged rates
@@ -329,8 +330,7 @@ def find_next_due(
             "news_waiting": max(each.news_waiting for each in planned),
         }
     sql = f"SELECT ended + rest FROM site WHERE name = :name AND {_IS_RESTING}"
-    values = {"name": name, "now": now, "far": now + _LONGEST_RETRY_AFTER}
-    due = read_value(db, sql, values) or now
+    due = read_value(db, sql, {"name": name, "now": now}) or now
     return {"due": as_moment(due), "news_waiting": 0.0}
 
 
@@ -359,11 +359,7 @@ def find_unscheduled(
         " FROM json_each(:names) LEFT JOIN site ON name = value"
         f" WHERE NOT {_HAS_SCHEDULED} AND NOT ifnull({_IS_RESTING}, FALSE)"
     )
-    values = {
-        "names": json.dumps([*names]),
-        "now": now,
-        "far": now + _LONGEST_RETRY_AFTER,
-    }
+    values = {"names": json.dumps([*names]), "now": now}
     return {name: bool(was_read) for name, was_read in db.execute(unscheduled, values)}
 
 
@@ -394,10 +390,10 @@ def choose(
         revisit = [each.url for each in planned]
     chosen = {*revisit}
     of_site = "SELECT url FROM document WHERE site = :site AND asked_at IS NOT NULL"
-    values = {"site": run.site, "now": now, "far": now + _LONGEST_RETRY_AFTER}
+    values = {"site": run.site, "now": now}
     # What is missing may be in a child that goes from index to index while they are requested one
     # by one.
-    is_ready = f"{of_site} AND {IS_INDEX} AND NOT not_before BETWEEN :now AND :far"
+    is_ready = f"{of_site} AND {IS_INDEX} AND NOT not_before BETWEEN :now AND {_FAR}"
     indexes = {*read_values(db, is_ready, values)}
     if not indexes.isdisjoint(chosen) and find_losses(db, run.site):
         chosen |= indexes

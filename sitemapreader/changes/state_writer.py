@@ -301,14 +301,10 @@ class StateWriter(WalkMemory):
 
     def find_removals_now(self, kind: RemovalKind) -> Removals:
         """Return some of it, without waiting for other walks."""
-        make, columns, condition = REMOVALS[kind]
-        if kind == "returned":
-            is_undelivered = "TRUE"
-        else:
-            is_undelivered = f"NOT delivered_{kind}"
+        make, columns, condition, mark = REMOVALS[kind]
         sql = (
             f"SELECT key, {columns} FROM page JOIN site ON site.id = page.site"
-            f" WHERE site.id = ? AND {condition} AND {is_undelivered} ORDER BY key LIMIT 500"
+            f" WHERE site.id = ? AND {condition} AND NOT ({mark}) ORDER BY key LIMIT 500"
         )
         rows = self.file.query_now(
             lambda db: db.execute(sql, (self.run.site,)).fetchall()
@@ -317,10 +313,7 @@ class StateWriter(WalkMemory):
 
     def mark_delivered(self, kind: RemovalKind, keys: Collection[bytes]) -> None:
         """Record that the removals were delivered."""
-        if kind == "returned":
-            mark = "delivered_gone = 0"
-        else:
-            mark = f"delivered_{kind} = 1"
+        *_, mark = REMOVALS[kind]
         statements = [f"UPDATE page SET {mark} WHERE site = ? AND key = ?"]
         if kind == "unlisted":
             statements.append(
