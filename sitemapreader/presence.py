@@ -25,7 +25,7 @@ from sitemapreader._types.arguments import Follow, Search
 from sitemapreader._types.counts import count_units
 from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.issues import Issue, IssueCode, excerpt, list_errors, show_url
-from sitemapreader._types.models import Format, UrlEntry, Via
+from sitemapreader._types.models import UrlEntry, Via
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader._types.outcomes import (
     ABSENT_STATUSES,
@@ -86,7 +86,6 @@ _MAX_NEIGHBORS = 8
 """Other pages that are requested of a folder in which the pages of the questions are all alike."""
 _MAX_NAMED_SITEMAPS = 10
 """Sitemaps that one cause names."""
-_FEEDS = frozenset({Format.RSS, Format.ATOM})
 _SEARCH = Search(feeds=True)
 _LINKED = frozenset({Via.HTML, Via.HEADER, Via.PAGE})
 _INDEX_PAGE_PATH = re.compile(
@@ -137,22 +136,6 @@ class CauseCode(StrEnum):
     UNLISTED = "unlisted"
     GONE = "gone"
 
-
-_OF_PAGES = frozenset(
-    {
-        CauseCode.ROBOTS,
-        CauseCode.STATUS,
-        CauseCode.REDIRECTS,
-        CauseCode.NOINDEX,
-        CauseCode.CANONICAL,
-        CauseCode.SOFT_404,
-        CauseCode.FAILS,
-        CauseCode.LOGIN,
-        CauseCode.EMPTY,
-        CauseCode.PAGE_UNKNOWN,
-    }
-)
-"""Causes that are faults of the page itself, or hide them."""
 
 _NAMED_ONCE = frozenset({CauseCode.SITEMAP_NOT_READ, CauseCode.SITEMAP_MISSING})
 """Causes that are the same for all URLs of a site."""
@@ -298,22 +281,17 @@ async def answer_urls(
     max_visits: int = MAX_VISITS,
 ) -> Answers:
     """Explain several URLs as `why` does, whose arguments these are; `filters` by their names."""
-    walk_arguments: dict[str, Any] = {
-        "follow": follow,
-        "limits": limits,
-        "options": options,
-    }
+    network = options or FetchOptions()
     questions = [_Question(url, filters) for url in urls]
     reports: list[Report] = []
     async with AsyncExitStack() as stack:
         if fetcher is None:
-            fetcher = HttpFetcher(options or FetchOptions(), limits=limits or Limits())
+            fetcher = HttpFetcher(network, limits=limits or Limits())
             await stack.enter_async_context(fetcher)
-            # it has them
-            walk_arguments |= {"limits": None, "options": None}
+            limits = options = None  # it has them
         valid = [question for question in questions if question.is_valid]
         visited = valid[: max(0, max_visits)]
-        visits = _Visits(fetcher, options or FetchOptions(), trusted=trusted)
+        visits = _Visits(fetcher, network, trusted=trusted)
         await visits.visit(visited)
         sites = defaultdict(list)
         for question in valid:
@@ -323,7 +301,9 @@ async def answer_urls(
             await search.walk(
                 fetcher=fetcher,
                 trusted=trusted,
-                **walk_arguments,
+                follow=follow,
+                limits=limits,
+                options=options,
             )
             search.answer()
             reports.append(search.report)
@@ -398,11 +378,6 @@ class _Question:
         self.add(code, message, sitemap=sitemap, record=match.record, url=url)
 
     def explain(self) -> Explanation:
-        if self._is_fine():
-            message = "the page returns 200 and may be indexed"
-            if any(cause.code is CauseCode.IN_NO_SITEMAP for cause in self.causes):
-                message += ": add it to a sitemap"
-            self.add(CauseCode.PAGE_FINE, message)
         order = list(CauseCode)
         causes = sorted(self.causes, key=lambda cause: order.index(cause.code))
         return Explanation(self.url, self.verdict, tuple(causes))
@@ -423,12 +398,6 @@ class _Question:
             f" {show_url(row.document)}{_describe_page(row)}",
             sitemap=row.document,
         )
-
-    def _is_fine(self) -> bool:
-        """Return whether the page was requested, and may be indexed."""
-        codes = {cause.code for cause in self.causes}
-        has_page = self.visit is not None and self.visit.status == 200
-        return has_page and codes.isdisjoint(_OF_PAGES)
 
     # -- from the entries
 
@@ -553,6 +522,7 @@ class _Question:
         visit = self.visit
         if visit is None:
             return
+        causes_before = len(self.causes)
         is_forbidden = not visit.error or visit.error.startswith(
             IssueCode.ROBOTS_DISALLOWED
         )
@@ -580,10 +550,15 @@ class _Question:
             self._add_fault(fault, visit)
         if fault in (None, PageFault.REDIRECTS):
             self._judge_facts(visit)
+        if visit.status == 200 and len(self.causes) == causes_before:
+            message = "the page returns 200 and may be indexed"
+            if any(cause.code is CauseCode.IN_NO_SITEMAP for cause in self.causes):
+                message += ": add it to a sitemap"
+            self.add(CauseCode.PAGE_FINE, message)
 
     def _add_fault(self, fault: PageFault, visit: PageVisit) -> None:
         """Add the cause that a fault of the page's response is."""
-        is_redirected = url_key(visit.final_url) != url_key(self.url)
+        is_redirected = visit.is_redirected
         statuses = ", ".join(str(redirect.status) for redirect in visit.redirects)
         if is_redirected and fault is not PageFault.LOGIN and not visit.error:
             self.add_target(
@@ -660,7 +635,6 @@ def _find_fault(visit: PageVisit | None) -> str:
     if visit is None or visit.not_judged is not None:
         return ""
     facts = visit.facts or PageFacts(visit.final_url)
-    is_redirected = url_key(visit.final_url) != url_key(visit.url)
     seconds, target = facts.refresh or (math.inf, "")
     canonical = _canonical_of(visit)
     fault = explain_target(
@@ -669,7 +643,7 @@ def _find_fault(visit: PageVisit | None) -> str:
         is_led_to_login(visit.url, visit.final_url),
         is_error_page=False,
         is_empty=False,
-        final_url=show_url(visit.final_url) if is_redirected else "",
+        final_url=show_url(visit.final_url) if visit.is_redirected else "",
         refresh_url=show_url(target) if seconds <= MAX_REFRESH_SECONDS else "",
         is_hidden=facts.find_noindex("googlebot") is not None,
         canonical=canonical and show_url(canonical),
@@ -854,26 +828,29 @@ class _Search:
         """Add the causes if sitemaps, records or the URL are missing altogether."""
         documents = self.report.documents
         read = sum(document.listed > 0 for document in documents)
-        for document in islice(filter(_is_missing, documents), _MAX_NAMED_SITEMAPS):
-            question.add(
+        for code, is_useless, problem in (
+            (
                 CauseCode.SITEMAP_MISSING,
-                f"this sitemap returns {document.http_status}, so it lists nothing: "
-                f"{show_url(document.url)}",
-                sitemap=document.url,
-            )
-        for document in islice(filter(_is_empty, documents), _MAX_NAMED_SITEMAPS):
-            question.add(
-                CauseCode.SITEMAP_EMPTY,
-                f"this sitemap is empty: {show_url(document.url)}",
-                sitemap=document.url,
-            )
-        for document in islice(filter(_lists_sitemaps, documents), _MAX_NAMED_SITEMAPS):
-            question.add(
+                _is_missing,
+                "this sitemap returns {status}, so it lists nothing",
+            ),
+            (CauseCode.SITEMAP_EMPTY, _is_empty, "this sitemap is empty"),
+            (
                 CauseCode.SITEMAPS_AS_PAGES,
-                "this sitemap lists nothing but sitemaps, as if they were pages, so they were not "
-                f"read: list them in a sitemapindex: {show_url(document.url)}",
-                sitemap=document.url,
-            )
+                _lists_sitemaps,
+                (
+                    "this sitemap lists nothing but sitemaps, as if they were pages, so they "
+                    "were not read: list them in a sitemapindex"
+                ),
+            ),
+        ):
+            for document in islice(filter(is_useless, documents), _MAX_NAMED_SITEMAPS):
+                message = problem.format(status=document.http_status)
+                question.add(
+                    code,
+                    f"{message}: {show_url(document.url)}",
+                    sitemap=document.url,
+                )
         if self.report.counts[IssueCode.NO_SITEMAP]:
             question.add(
                 CauseCode.NO_SITEMAP, f"no sitemap was found for {show_url(self.site)}"
@@ -896,9 +873,9 @@ class _Search:
 def _is_feed_only(match: _Match, documents: dict[str, Document]) -> bool:
     """Return whether the entry comes from a feed that only a page links."""
     document = documents.get(match.entry.sitemap)
-    return (
-        document is not None and document.format in _FEEDS and document.via in _LINKED
-    )
+    if document is None or document.format is None:
+        return False
+    return document.format.is_feed and document.via in _LINKED
 
 
 def _may_list(document: Document) -> bool:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from sitemapreader._types.urls import host_of, url_key
+from sitemapreader._types.urls import host_of
 from sitemapreader.pages.soft_404 import find_folder
 from sitemapreader.pages.visit import NotJudged
 
@@ -83,7 +83,7 @@ def judge_visit(
     """Return the first fault of a visit, as `find_fault` does; `None` if it is not judged."""
     if visit.not_judged is not None:
         return None
-    leads_on = url_key(visit.final_url) != url_key(visit.url)
+    leads_on = visit.is_redirected
     if visit.facts is not None and visit.facts.refresh is not None:
         leads_on |= visit.facts.refresh[0] <= MAX_REFRESH_SECONDS
     return find_fault(

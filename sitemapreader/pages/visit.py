@@ -19,7 +19,7 @@ from sitemapreader._read.html import MAX_PAGE_BYTES
 from sitemapreader._types.errors import FetchError, Redirect
 from sitemapreader._types.issues import IssueCode
 from sitemapreader._types.options import FetchOptions
-from sitemapreader._types.urls import has_web_scheme, origin_of
+from sitemapreader._types.urls import has_web_scheme, origin_of, url_key
 from sitemapreader.fetch.clients import make_client
 from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.fetch.refusals import find_protection
@@ -103,6 +103,11 @@ class PageVisit:
     not_judged: NotJudged | None = None
     file: str = ""
     may_redirect: bool = False
+
+    @property
+    def is_redirected(self) -> bool:
+        """True if its redirects lead to another page."""
+        return url_key(self.final_url) != url_key(self.url)
 
 
 VISITS_AT_ONCE = 8
