@@ -20,6 +20,7 @@ from sitemapreader._types.options import (
 from sitemapreader._types.urls import HostScope, has_web_scheme
 
 if TYPE_CHECKING:
+    import os
     from pathlib import Path
 
 Probe: TypeAlias = Literal["auto", "few", "always", "never"]
@@ -171,5 +172,7 @@ class Changes:
     )
 
 
+FilePath: TypeAlias = "str | os.PathLike[str]"
+"""Path of a file or folder."""
 Memory: TypeAlias = "str | Path | KnownState | Changes | None"
 """The argument `state`: a file, or a `State`; or `Changes`, which deliver only differences."""

@@ -23,7 +23,6 @@ from sitemapreader.audit.loading import (
     WalkLoader,
     fetch_robots,
     judge_robots,
-    list_known_robots,
     prepare,
 )
 from sitemapreader.audit.models import (
@@ -59,11 +58,11 @@ from sitemapreader.audit.visits import TARGET_RULES, SiteVisits, describe_pages
 from sitemapreader.fetch import FolderFetcher
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from sitemapreader import Document, Follow, Report, Search, SitemapEntry, SiteTask
+    from sitemapreader._types.arguments import FilePath
     from sitemapreader.fetch import Fetcher
     from sitemapreader.pages import PageVisit
 
@@ -93,16 +92,12 @@ class AuditRun:
     _old_complete: bool = attrs.field(default=True, init=False)
 
     @property
-    def _is_http(self) -> bool:
-        return self._source.fetcher is None
-
-    @property
     def _requests_pages(self) -> bool:
         """True if pages are requested: of a site, and of a sitemap or list in a file.
 
         The pages of a folder are its files, unless another host is to stand for theirs.
         """
-        if self._is_http:
+        if self._database.is_http:
             return True
         return self._visits.has_number and (
             self._source.kind == "sitemap" or bool(self._hosts.find(self._source.url))
@@ -131,7 +126,8 @@ class AuditRun:
             if old is not None:
                 passed = reading if old.fetcher else online
                 self._old_complete = await load_old(self._database, old, passed)
-            await self._walk(online if self._is_http else reading.without_hosts())
+            is_http = self._database.is_http
+            await self._walk(online if is_http else reading.without_hosts())
             if requests_pages:
                 fetcher = cast("Fetcher", online.fetcher)
                 if network.map_hosts:
@@ -142,7 +138,7 @@ class AuditRun:
             seconds = min(
                 limits.walk_seconds, most.total_seconds() if most else math.inf
             )
-            if self._is_http and self._needs_robots():
+            if is_http and self._needs_robots():
                 await fetch_robots(
                     self._database,
                     fetcher,
@@ -160,7 +156,6 @@ class AuditRun:
                     named,
                     seconds=left,
                     is_http=requests_pages,
-                    respect_robots=network.respect_robots,
                 )
 
     async def _walk(self, reading: ReadingOptions) -> None:
@@ -171,16 +166,16 @@ class AuditRun:
         )
         async with entries:
             await loader.load(entries)
-            self._database.robots |= list_known_robots(entries, is_http=self._is_http)
+            loader.load_robots(entries)
         self._report = entries.report
-        loader.load_report(self._report, is_http=self._is_http, now=self._figures.now)
+        loader.load_report(self._report, self._figures.now)
 
     def _list_used_hosts(self) -> dict[str, str]:
         """Return the mapped hosts of all that was requested, each with its target."""
         if not self._hosts:
             return {}
         asked = self._database.ask_column(_REQUESTED_ORIGINS)
-        if self._is_http:
+        if self._database.is_http:
             asked += [each.url for each in self._report.documents]
         return dict(self._hosts.list_used(asked))
 
@@ -204,8 +199,7 @@ class AuditRun:
             self._database,
             self._report,
             self._visits.missing,
-            is_http=self._is_http,
-            least_overlap=self._figures.least_overlap,
+            self._figures.least_overlap,
         )
         examples = int(self._figures.examples)
         self.runner = RuleRunner(
@@ -286,13 +280,13 @@ async def audit(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     figures: AuditOptions = AuditOptions(),  # noqa: B008 (a frozen value)
-    rules: str | os.PathLike[str] | RuleSettings | None = None,
-    baseline: str | os.PathLike[str] | None = None,
-    database: str | os.PathLike[str] | None = None,
+    rules: FilePath | RuleSettings | None = None,
+    baseline: FilePath | None = None,
+    database: FilePath | None = None,
     base_url: str | None = None,
     pages: int | Literal["all"] | None = None,
     was: Known | None = None,
-    since_audit: str | os.PathLike[str] | None = None,
+    since_audit: FilePath | None = None,
     on_page: Callable[[PageVisit], object] | None = None,
     on_document: Callable[[Document], object] | None = None,
     search: Search | None = None,
@@ -372,7 +366,7 @@ async def audit(
         before = None
     else:
         before = read_baseline(baseline)
-    store = AuditDatabase(database, since_audit)
+    store = AuditDatabase(database, since_audit, is_http=found.fetcher is None)
     try:
         with store.map_disk_errors():
             known = None

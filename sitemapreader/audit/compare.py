@@ -26,8 +26,9 @@ from sitemapreader.audit.values import SCHEMA, Difference, Trend
 from sitemapreader.output import format_table
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from sitemapreader._types.arguments import FilePath
 
 
 _REPORT_ADVICE = "write one with `audit -o report.json`"
@@ -95,10 +96,10 @@ class _Report:
 
 
 def compare_audits(
-    before: str | os.PathLike[str],
-    after: str | os.PathLike[str],
+    before: FilePath,
+    after: FilePath,
     *,
-    was: str | os.PathLike[str] | None = None,
+    was: FilePath | None = None,
 ) -> tuple[Difference, ...]:
     """Compare two reports of `audit -o report.json`; the worst differences come first.
 
@@ -135,9 +136,7 @@ def compare_audits(
     return tuple(found)
 
 
-def compare_losses(
-    before: str | os.PathLike[str], after: str | os.PathLike[str]
-) -> Outcome:
+def compare_losses(before: FilePath, after: FilePath) -> Outcome:
     """Return the outcome of the later of two audits, compared with the earlier one.
 
     Raises:

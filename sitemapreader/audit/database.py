@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from sitemapreader._types.arguments import FilePath
     from sitemapreader.robots import Robots
 
 T = TypeVar("T")
@@ -176,15 +177,19 @@ class AuditDatabase:
     may be used in one thread at a time. Each rule that was run is a view, `rule."code"`, with all
     its hits, which `show_rules` makes; `codes` are those of the rules. `robots` are the robots.txt
     files that were read to their end, by origin. `is_small` is known at the end of loading.
+    `is_http` is False if the sitemaps come from files and not from a server.
     """
 
     is_small: bool
 
     def __init__(
         self,
-        path: str | os.PathLike[str] | None = None,
-        earlier: str | os.PathLike[str] | None = None,
+        path: FilePath | None = None,
+        earlier: FilePath | None = None,
+        *,
+        is_http: bool = True,
     ) -> None:
+        self.is_http = is_http
         self._folder = (
             TemporaryDirectory(prefix="sitemapreader-audit-") if path is None else None
         )
@@ -202,11 +207,7 @@ class AuditDatabase:
                     f"{path} cannot be both `since_audit` and the new `database`: rename one"
                 )
             _remove_old(self._path)
-        config = {
-            **SAFE,
-            "memory_limit": f"{MEMORY_MB}MB",
-            "preserve_insertion_order": False,
-        }
+        config = {**SAFE, "preserve_insertion_order": False}
         if self._folder is not None:
             config["temp_directory"] = self._folder.name
         self.codes: list[str] = []
@@ -293,7 +294,7 @@ class AuditDatabase:
 
     def end_loading(self) -> None:
         """Answer queries in threads, if that helps, and open no other file from now on."""
-        self.is_small = self.ask_column(_LOADING_QUERIES["rows"])[0] < _FEW_ROWS
+        self.is_small = self.ask_value(_LOADING_QUERIES["rows"]) < _FEW_ROWS
         threads = f"SET threads = {min(_THREADS, os.cpu_count() or 1)}"
         self.ask("PRAGMA disable_optimizer" if self.is_small else threads)
         # SECURITY: a rule may have come with a pull request. This cannot be set back.
@@ -358,6 +359,10 @@ class AuditDatabase:
     def ask_column(self, query: str, **parameters: object) -> list[Any]:
         """Run a query and return its first column."""
         return [row[0] for row in self.ask(query, **parameters)]
+
+    def ask_value(self, query: str, **parameters: object) -> Any:
+        """Run a query that has one row and return its first value."""
+        return self.ask_column(query, **parameters)[0]
 
     def ask_rows(self, query: str, **parameters: object) -> list[dict[str, Any]]:
         """Run a query and return its rows by the names of their columns."""

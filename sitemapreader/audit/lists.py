@@ -17,8 +17,9 @@ from sitemapreader.audit.values import SCHEMA, DateChange, ListDifference
 from sitemapreader.output import format_table
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable
+
+    from sitemapreader._types.arguments import FilePath
 
 _QUERIES = read_queries("known")
 _LISTS = ("listed_before", "listed_after")
@@ -27,10 +28,10 @@ _MAX_IN_MARKDOWN = 100
 
 
 def compare_lists(
-    before: str | os.PathLike[str],
-    after: str | os.PathLike[str],
+    before: FilePath,
+    after: FilePath,
     *,
-    was: str | os.PathLike[str] | None = None,
+    was: FilePath | None = None,
 ) -> ListDifference:
     """Compare two lists of URLs: tables, texts or sitemaps.
 
@@ -46,14 +47,14 @@ def compare_lists(
         for table, path in zip(_LISTS, (before, after), strict=True):
             load_listed(database, path, table)
         if was is not None:
-            (site,) = database.ask_column("SELECT any_value(loc) FROM listed_after")
+            site = database.ask_value("SELECT any_value(loc) FROM listed_after")
             load_known(database, was, "old", site)
             database.ask(_QUERIES["move_listed"])
         dated = [
-            database.ask_column(f"SELECT count(lastmod) FROM {table}")[0]
+            database.ask_value(f"SELECT count(lastmod) FROM {table}")
             for table in _LISTS
         ]
-        (total,) = database.ask_column("SELECT count(*) FROM listed_after")
+        total = database.ask_value("SELECT count(*) FROM listed_after")
         found = ListDifference(has_dates=all(dated))
         for url, was_listed, is_listed, earlier, later in database.ask(
             _QUERIES["differences"]

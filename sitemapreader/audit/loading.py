@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from sitemapreader import Report, Walk
     from sitemapreader.fetch import Fetcher
-    from sitemapreader.robots import Robots
 
 _QUERIES, _PREPARING, _ROBOTS = (
     read_queries(name) for name in ("loading", "preparing", "robots")
@@ -138,13 +137,21 @@ class WalkLoader:
 
     # -- the end of the walk
 
-    def load_report(
-        self,
-        report: Report,
-        *,
-        is_http: bool,
-        now: datetime | None,
-    ) -> None:
+    def load_robots(self, walk: Walk) -> None:
+        """Take the robots.txt files of a walk, by origin, if read to their end.
+
+        A server without one allows everything; a folder without one says nothing about the site.
+        """
+        database = self._database
+        for document in walk.report.documents:
+            if document.role is Role.ROBOTS and (
+                database.is_http or document.status is Status.COMPLETE
+            ):
+                robots = walk.robots_of(document.url)
+                if robots is not None and robots.complete:
+                    database.robots[origin_of(document.url)] = robots
+
+    def load_report(self, report: Report, now: datetime | None) -> None:
         """Insert documents and Issues; `now` is the time if not that on the clock."""
         # Of several that have an address, one that was read counts, and one that has no other.
         documents = sorted(
@@ -186,21 +193,19 @@ class WalkLoader:
             )
         database.insert_dicts("document", rows)
         about_us = [*map(str, ABOUT_US)]
-        database.ask(_QUERIES["describe_documents"], is_http=is_http, about_us=about_us)
-        self._load_issues(report, by_url, is_http=is_http)
+        database.ask(
+            _QUERIES["describe_documents"],
+            is_http=database.is_http,
+            about_us=about_us,
+        )
+        self._load_issues(report, by_url)
 
-    def _load_issues(
-        self,
-        report: Report,
-        by_url: dict[str, int],
-        *,
-        is_http: bool,
-    ) -> None:
+    def _load_issues(self, report: Report, by_url: dict[str, int]) -> None:
         # the start page of a folder is one that we look for, and no server answers for it
         pages = {
             each.url
             for each in report.documents
-            if each.role is Role.PAGE and not is_http
+            if each.role is Role.PAGE and not self._database.is_http
         }
         issues = []
         for issue in report.issues:
@@ -258,22 +263,6 @@ _MAX_PIECES = 500
 """Number of pieces beyond which a robots.txt is evaluated for every URL."""
 
 
-def list_known_robots(walk: Walk, *, is_http: bool) -> dict[str, Robots]:
-    """Return the robots.txt files of a walk, by origin, if read to their end.
-
-    A server without one allows everything; a folder without one says nothing about the site.
-    """
-    known = {}
-    for document in walk.report.documents:
-        if document.role is Role.ROBOTS and (
-            is_http or document.status is Status.COMPLETE
-        ):
-            robots = walk.robots_of(document.url)
-            if robots is not None and robots.complete:
-                known[origin_of(document.url)] = robots
-    return known
-
-
 async def fetch_robots(
     database: AuditDatabase,
     fetcher: Fetcher,
@@ -313,7 +302,7 @@ def judge_robots(database: AuditDatabase, agents: Iterable[str]) -> None:
                 # RE2 takes the pieces at once
                 words = [""] if len(pieces) > _MAX_PIECES else map(re.escape, pieces)
                 found = passed | {"pieces": "|".join(words)}
-                (refused,) = database.ask_column(_ROBOTS["judge_urls"], **found)
+                refused = database.ask_value(_ROBOTS["judge_urls"], **found)
                 for kind in ("judge_images", "judge_sitemaps"):
                     ask(_ROBOTS[kind], **found)
             if all(

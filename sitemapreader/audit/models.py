@@ -18,8 +18,9 @@ from sitemapreader._types.urls import url_key
 from sitemapreader.audit.values import SCHEMA, Rate, Rule
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Mapping
+
+    from sitemapreader._types.arguments import FilePath
 
 T = TypeVar("T")
 
@@ -33,7 +34,7 @@ _FILES = {"findings": "the JSON report of an audit", "hits": "a baseline"}
 
 
 def read_json(
-    path: str | os.PathLike[str],
+    path: FilePath,
     key: str,
     advice: str,
     parse: Callable[[Any], T],
@@ -122,7 +123,7 @@ def is_array(path: Path) -> bool:
         return file.read(_BYTES_TO_DETECT).lstrip().startswith(b"[")
 
 
-def is_url_list(path: str | os.PathLike[str]) -> bool:
+def is_url_list(path: FilePath) -> bool:
     """Return whether a file is a list of URLs or a sitemap, by its suffix, and not an audit."""
     suffix = Path(Path(path).name.lower().removesuffix(".gz")).suffix
     return suffix in (*LIST_SUFFIXES, *_XML_SUFFIXES) or is_array(Path(path))
@@ -325,7 +326,7 @@ class RuleSettings:
         severities: code of a rule -> another severity.
     """
 
-    folder: str | os.PathLike[str] | None = None
+    folder: FilePath | None = None
     severities: Mapping[str, Severity] = attrs.field(factory=dict)
 
 

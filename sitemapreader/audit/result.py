@@ -25,8 +25,8 @@ from sitemapreader.audit.report import (
     find_hits_suffix,
     is_workbook,
 )
-from sitemapreader.audit.values import AuditReport, Facts, Finding, Hit, Rule
-from sitemapreader.output import Column, open_output, write_file
+from sitemapreader.audit.values import AuditReport, Finding, Hit, Rule
+from sitemapreader.output import Column, make_columns, open_output, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -34,49 +34,36 @@ if TYPE_CHECKING:
     import duckdb
 
     from sitemapreader import Report
+    from sitemapreader._types.arguments import FilePath
 
 _RESULTS_AT_ONCE = 20_000
 _MOST_MARKED = 2**31
 
 
-HIT_COLUMNS = tuple(
-    Column(
-        name,
-        str,
-        always=True,
-        is_url=name in {"url", "document"},
-        is_repetitive=name != "url",
-        get=itemgetter(place),
-    )
-    for place, name in enumerate(("code", "url", "detail", "document"))
+HIT_COLUMNS = make_columns(
+    dict.fromkeys(("code", "url", "detail", "document"), str),
+    urls={"url", "document"},
+    repetitive={"code", "detail", "document"},
 )
-PAGE_COLUMNS = tuple(
-    Column(
-        name,
-        kind,
-        always=True,
-        is_url=name in {"url", "final_url", "canonical", "planned"},
-        is_repetitive=name in {"list", "findings", "not_judged"},
-        get=itemgetter(place),
-    )
-    for place, (name, kind) in enumerate(
-        {
-            "url": str,
-            "status": int | None,
-            "final_url": str,
-            "ms": int | None,
-            "title": str | None,
-            "noindex": bool | None,
-            "canonical": str,
-            "redirects": str,
-            "list": str,
-            "findings": str,
-            "not_judged": str,
-            "first_status": int | None,
-            "noindex_by": str,
-            "planned": str,
-        }.items()
-    )
+PAGE_COLUMNS = make_columns(
+    {
+        "url": str,
+        "status": int | None,
+        "final_url": str,
+        "ms": int | None,
+        "title": str | None,
+        "noindex": bool | None,
+        "canonical": str,
+        "redirects": str,
+        "list": str,
+        "findings": str,
+        "not_judged": str,
+        "first_status": int | None,
+        "noindex_by": str,
+        "planned": str,
+    },
+    urls={"url", "final_url", "canonical", "planned"},
+    repetitive={"list", "findings", "not_judged"},
 )
 """Columns of a file of visited pages."""
 _NEW_COLUMN = Column(
@@ -125,7 +112,7 @@ class Baseline:
         return len(self.subjects) + sum(number for *_, number in self.counts)
 
 
-def read_baseline(path: str | os.PathLike[str]) -> Baseline:
+def read_baseline(path: FilePath) -> Baseline:
     """Return the known hits of a baseline; raise AuditInputError for other files."""
     advice = (
         "write a new one with `write_baseline`; to compare two reports, give both to "
@@ -252,7 +239,7 @@ def _count_unnamed(database: AuditDatabase, rule: Rule) -> dict[str, int]:
 
 
 @attrs.define(repr=False, eq=False)
-class Audit:
+class Audit(AuditReport):
     """The result of an audit; a context manager that closes its database.
 
     ```python
@@ -270,8 +257,6 @@ class Audit:
         report: of the walk.
     """
 
-    findings: list[Finding]
-    facts: Facts
     _database: AuditDatabase
     report: Report
 
@@ -330,16 +315,11 @@ class Audit:
         """
         from sitemapreader.audit.report.templates import format_audit  # noqa: PLC0415 (Jinja)
 
-        report = AuditReport(self.findings, self.facts)
-        return format_audit(name, report, fail_on, title=title)
-
-    def describe(self) -> dict[str, Any]:
-        """Return the audit as its JSON has it: dicts, lists, texts and numbers."""
-        return AuditReport(self.findings, self.facts).make_json()
+        return format_audit(name, self, fail_on, title=title)
 
     def write(
         self,
-        path: str | os.PathLike[str],
+        path: FilePath,
         format: str | None = None,  # noqa: A002 (as `open_output` calls it)
         fail_on: Severity | None = Severity.ERROR,
         *,
@@ -363,7 +343,7 @@ class Audit:
         # The name of an audited folder may not be UTF-8.
         write_file(path, text.encode("utf-8", "backslashreplace"))
 
-    def write_hits(self, path: str | os.PathLike[str]) -> int:
+    def write_hits(self, path: FilePath) -> int:
         """Write the hits into a file, and return how many these are.
 
         Its suffix names the format: .parquet, .csv or .jsonl, the latter with .gz after it if
@@ -394,7 +374,7 @@ class Audit:
             for batch in self._list_rows(self._query_hits(finding.rule)):
                 yield [(*row, *about) for row in batch]
 
-    def _write_workbook(self, path: str | os.PathLike[str]) -> None:
+    def _write_workbook(self, path: FilePath) -> None:
         """Write a workbook: a sheet of all hits, and one of the visited pages."""
         columns = self._add_new(HIT_COLUMNS)
         with self._database.map_disk_errors(), open_output(path) as output:
@@ -425,7 +405,7 @@ class Audit:
         hits = self._database.query_page_hits(each.rule.code for each in self.findings)
         return _QUERIES_OF_PAGES["rows"].format(hits)
 
-    def write_pages(self, path: str | os.PathLike[str]) -> int:
+    def write_pages(self, path: FilePath) -> int:
         """Write a row for each page that was to be visited, and return how many there are.
 
         The columns are the URL, the status and the URL at the end of all redirects, milliseconds to
@@ -461,7 +441,7 @@ class Audit:
         new = fill_values(_fill_query("new_hits", rule), {"most": _MOST_MARKED})
         return _RESULT_QUERIES["mark_hits"].format(rule.code, new)
 
-    def write_baseline(self, path: str | os.PathLike[str]) -> int:
+    def write_baseline(self, path: FilePath) -> int:
         """Write the hits as a baseline, which people can edit, and return how many there are.
 
         It has the URL of each hit, by rule; of a link, an image or a video also its detail. Of a

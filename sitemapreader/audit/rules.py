@@ -31,9 +31,9 @@ from sitemapreader.audit.models import (
 from sitemapreader.audit.values import NotRun, Rule
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Mapping, Sequence
 
+    from sitemapreader._types.arguments import FilePath
     from sitemapreader._types.issues import Severity
 
 _CODE = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
@@ -111,7 +111,7 @@ def load_rules() -> tuple[tuple[Rule, str], ...]:
 
 
 def read_own_rules(
-    folder: str | os.PathLike[str],
+    folder: FilePath,
 ) -> tuple[list[tuple[Rule, str]], dict[str, str]]:
     """Read the rules of a user's folder, and the errors of files that are not rules.
 
@@ -246,7 +246,7 @@ class RulePlan:
 
 
 def plan_rules(
-    folder: str | os.PathLike[str] | None,
+    folder: FilePath | None,
     select: Sequence[str],
     ignore: Sequence[str],
     severities: Mapping[str, Severity],

@@ -10,7 +10,7 @@ import duckdb
 
 from sitemapreader._types.counts import count_units
 from sitemapreader._types.issues import IssueCode
-from sitemapreader._types.outcomes import RECORD_ERRORS
+from sitemapreader._types.outcomes import ABSENT_STATUSES, RECORD_ERRORS
 from sitemapreader.audit.database import (
     DISK_ERRORS,
     AuditDatabase,
@@ -97,8 +97,6 @@ def find_unmet_needs(
     database: AuditDatabase,
     report: Report,
     unvisited: Mapping[Need, str],
-    *,
-    is_http: bool,
     least_overlap: float,
 ) -> tuple[dict[Need, str], str]:
     """Return the unmet needs of rules, each with the reason and the remedy.
@@ -113,9 +111,9 @@ def find_unmet_needs(
         if not database.ask(f"SELECT 1 FROM {table}")
     }
     doubt = ""
-    if not is_http:
+    if not database.is_http:
         missing[Need.FETCH] = "sitemaps were read from files: pass the URL of the site"
-    missing |= _find_unread_robots(database, is_http=is_http)
+    missing |= _find_unread_robots(database)
     if not report.complete:
         doubt, lost = _explain_loss(database)
         if lost:
@@ -134,15 +132,15 @@ def find_unmet_needs(
     return missing, doubt
 
 
-def _find_unread_robots(database: AuditDatabase, *, is_http: bool) -> dict[Need, str]:
+def _find_unread_robots(database: AuditDatabase) -> dict[Need, str]:
     """Return the needs of a robots.txt that are not met, each with the reason."""
     missing = {}
     if not database.ask("SELECT 1 FROM robots WHERE is_searched LIMIT 1"):
-        missing[Need.SITE] = _explain_robots(database, is_http=is_http)
+        missing[Need.SITE] = _explain_robots(database)
         if not database.ask("SELECT 1 FROM robots LIMIT 1"):
             missing[Need.ROBOTS] = missing[Need.SITE]
     for need, (noun, query) in _HOSTS_WITH_RULES.items():
-        if not database.ask_column(_QUERIES[query])[0]:
+        if not database.ask_value(_QUERIES[query]):
             missing[need] = f"no robots.txt of a host of {noun} was read"
     return missing
 
@@ -164,7 +162,7 @@ def _explain_loss(database: AuditDatabase) -> tuple[str, str]:
     return f"{' and '.join(doubts)}, and may list some of these URLs", ""
 
 
-def _explain_robots(database: AuditDatabase, *, is_http: bool) -> str:
+def _explain_robots(database: AuditDatabase) -> str:
     """Return why the robots.txt of the site was not read."""
     found = database.ask(_QUERIES["unread_robots"])
     if not found:
@@ -172,8 +170,8 @@ def _explain_robots(database: AuditDatabase, *, is_http: bool) -> str:
             "a sitemap was given, so no robots.txt was read: pass the URL of the site"
         )
     reason, status = found[0]
-    if status in (404, 410):
-        if is_http:
+    if status in ABSENT_STATUSES:
+        if database.is_http:
             return f"the site has no robots.txt ({status})"
         below = database.ask_column("SELECT base_url FROM built WHERE NOT is_whole")
         if below:
@@ -262,7 +260,7 @@ class RuleRunner:
             ],
         )
         query = _QUERIES["split_hits"].format(code, hits, "")
-        return int(self._database.ask_column(f"SELECT count(*) FROM ({query})")[0])
+        return int(self._database.ask_value(f"SELECT count(*) FROM ({query})"))
 
     def _ignore_issues(self, code: str) -> None:
         """Forget the Issues that do not count, as far as they are kept."""
@@ -307,7 +305,7 @@ class RuleRunner:
         ask = self._database.ask
         chosen = self._plan.chosen
         codes = [code for code in chosen if code in ISSUE_CODES]
-        (is_refused,) = self._database.ask_column(
+        is_refused = self._database.ask_value(
             _QUERIES["refused"], about_us=[*map(str, ABOUT_US)]
         )
         absent = str(IssueCode.NO_SITEMAP)
@@ -335,7 +333,7 @@ class RuleRunner:
 
     def _sort_out(self) -> None:
         """Record the rules without a hit: they have passed, if they had any input."""
-        (nothing,) = self._database.ask_column(_QUERIES["nothing_read"])
+        nothing = self._database.ask_value(_QUERIES["nothing_read"])
         known = {*self._database.ask_column(_HIT_CODES)}
         known |= {each.rule.code for each in self.not_run}
         for code, rule in self._plan.chosen.items():
@@ -406,7 +404,7 @@ class RuleRunner:
         if unit not in _SAMPLED:
             return None
         is_old = _SAMPLED[unit]
-        (is_sampled,) = self._database.ask_column(_PAGES["is_sampled"], is_old=is_old)
+        is_sampled = self._database.ask_value(_PAGES["is_sampled"], is_old=is_old)
         if not is_sampled:
             return None
         query = _PAGES["strata"].format(self._database.query_page_hits(codes))
@@ -450,7 +448,7 @@ class RuleRunner:
             return FaultyPages(count=0, of=judged)
         query = _PAGES["count_faulty"].format(self._database.query_page_hits(codes))
         return FaultyPages(
-            count=self._database.ask_column(query, is_old=_SAMPLED[unit])[0],
+            count=self._database.ask_value(query, is_old=_SAMPLED[unit]),
             of=judged,
             rate=self._estimate(unit, *codes),
         )
@@ -606,9 +604,7 @@ def gather_facts(
         languages = [LanguagePair(**row) for row in ask_rows(_FACTS["languages"])]
     shown = {each.page for each in languages}
     shown |= {each.target for each in languages} - {"x-default"}
-    (languages_others,) = database.ask_column(
-        _FACTS["languages_others"], shown=len(shown)
-    )
+    languages_others = database.ask_value(_FACTS["languages_others"], shown=len(shown))
     return {
         **counted,
         "statuses": dict(database.ask(_FACTS["statuses"])),

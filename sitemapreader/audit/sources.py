@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from sitemapreader import Document, Follow, Limits, Search, SitemapEntry, Walk
+    from sitemapreader._types.arguments import FilePath
     from sitemapreader.audit.values import Finding
     from sitemapreader.fetch import Fetcher
 
@@ -333,7 +334,7 @@ def load_known(
     return _end_list(database, table, f"the list of {table} URLs")
 
 
-def load_listed(database: AuditDatabase, path: str | PathLike[str], table: str) -> None:
+def load_listed(database: AuditDatabase, path: FilePath, table: str) -> None:
     """Make a table of the URLs in a table, text or sitemap, with their dates.
 
     Raises AuditInputError if it cannot be read to its end, or has no URL.
@@ -481,7 +482,7 @@ def _load_urls(database: AuditDatabase, urls: Iterator[str]) -> None:
         database.load(pa.record_batch([locs], names=["loc"]), [_ARRIVE])
 
 
-def _is_list(path: str | PathLike[str]) -> bool:
+def _is_list(path: FilePath) -> bool:
     """Return whether a file has a list of URLs by its suffix, and not a sitemap."""
     name = Path(path).name.lower().removesuffix(".gz")
     return Path(name).suffix in _TABLE_READERS.keys() - {""} and Path(path).is_file()
@@ -498,7 +499,7 @@ def find_moves(database: AuditDatabase) -> dict[str, str]:
     return dict(database.ask("SELECT key, new FROM old_target"))
 
 
-def read_moves(path: str | PathLike[str], site: str) -> dict[str, str]:
+def read_moves(path: FilePath, site: str) -> dict[str, str]:
     """Return where old URLs are to lead, by a list; raise AuditInputError if it has none."""
     with closing(AuditDatabase()) as database:
         load_known(database, path, "old", site)
@@ -518,7 +519,7 @@ def _end_list(
     """Fill a table with the collected URLs; return how many it has."""
     database.ask(_KNOWN_QUERIES["add_urls"].format(table), blanks=_ALL_BLANKS)
     database.ask("DROP TABLE arrived")
-    count: int = database.ask_column(f"SELECT count(*) FROM {table}")[0]
+    count: int = database.ask_value(f"SELECT count(*) FROM {table}")
     if not count:
         raise AuditInputError(f"{name} has no URL that begins with http:// or https://")
     return count
@@ -547,11 +548,10 @@ def _read(
             "limit": _LINE_BYTES,
             "names": columns,
         }
-        is_gzip = name != path.name.lower()
         if reader in _BY_LINES:
-            _load_lines(database, path, is_gzip=is_gzip)
+            _load_lines(database, path)
         else:
-            given["encoding"] = _find_encoding(path, is_gzip=is_gzip)
+            given["encoding"] = _find_encoding(path)
         passed = {key: value for key, value in given.items() if f"${key}" in reader}
         described = database.ask_column(
             f"SELECT column_name FROM (DESCRIBE SELECT * FROM {reader})", **passed
@@ -600,15 +600,10 @@ def _read(
         raise AuditInputError(f"{what} {path} cannot be read: {reason}") from None
 
 
-def _load_lines(
-    database: AuditDatabase,
-    path: Path,
-    *,
-    is_gzip: bool,
-) -> None:
+def _load_lines(database: AuditDatabase, path: Path) -> None:
     """Fill the table `line`; raise AuditInputError, or the error of opening or decoding."""
     database.ask("CREATE OR REPLACE TABLE line (line VARCHAR)")
-    with _open_list(path, is_gzip=is_gzip) as file:
+    with _open_list(path) as file:
         pieces = iter(partial(file.read, _LIST_PIECE_BYTES), b"")
         lines = iterate_lines(pieces, _LINE_BYTES, errors="strict")
         while batch := list(islice(lines, _ROWS_AT_ONCE)):
@@ -620,8 +615,8 @@ def _load_lines(
             database.load(rows, ["INSERT INTO line SELECT line FROM arriving"])
 
 
-def _open_list(path: Path, *, is_gzip: bool) -> BinaryIO | gzip.GzipFile:
-    if is_gzip:
+def _open_list(path: Path) -> BinaryIO | gzip.GzipFile:
+    if path.name.lower().endswith(".gz"):
         return gzip.open(path)
     return path.open("rb")
 
@@ -630,11 +625,11 @@ def _quote_name(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def _find_encoding(path: Path, *, is_gzip: bool) -> str:
+def _find_encoding(path: Path) -> str:
     """Return the encoding, UTF-16 if a mark says so; raise OSError or EOFError."""
-    with _open_list(path, is_gzip=is_gzip) as file:
+    with _open_list(path) as file:
         start = file.read(2)
-        while is_gzip and file.read(_LINE_BYTES):
+        while isinstance(file, gzip.GzipFile) and file.read(_LINE_BYTES):
             pass  # DuckDB 1 takes the part of a file that was cut for all of it
     if start in (b"\xff\xfe", b"\xfe\xff"):
         return "utf-16"

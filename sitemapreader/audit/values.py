@@ -419,9 +419,11 @@ class AuditReport:
     findings: list[Finding]
     facts: Facts
 
-    def make_json(self) -> dict[str, Any]:
-        """Return the JSON of the audit."""
-        return {"schema": SCHEMA, **attrs.asdict(self)}
+    def describe(self) -> dict[str, Any]:
+        """Return the audit as its JSON has it: dicts, lists, texts and numbers."""
+        findings = [attrs.asdict(finding) for finding in self.findings]
+        facts = attrs.asdict(self.facts)
+        return {"schema": SCHEMA, "findings": findings, "facts": facts}
 
 
 @attrs.define(kw_only=True)

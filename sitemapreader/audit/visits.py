@@ -113,9 +113,9 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> PageTally | No
     wanted, reached, visited, judged, reasons = database.ask(query)[0]
     if not wanted:
         return None
-    (total,) = database.ask_column(_PAGE_QUERIES[kind])
+    total = database.ask_value(_PAGE_QUERIES[kind])
     is_old = kind == "old"
-    (is_sampled,) = database.ask_column(_PAGE_QUERIES["is_sampled"], is_old=is_old)
+    is_sampled = database.ask_value(_PAGE_QUERIES["is_sampled"], is_old=is_old)
     rate = estimate_rate(database.ask(_PAGE_QUERIES["drawn"], is_old=is_old))
     sample = None
     if judged < total and judged <= MAX_HITS:
@@ -139,7 +139,7 @@ def describe_pages(database: AuditDatabase) -> dict[str, Any]:
     compared = None
     if database.has_earlier:
         # pages that have a text in this audit and in the earlier one
-        (compared,) = database.ask_column(_PAGE_QUERIES["compared"])
+        compared = database.ask_value(_PAGE_QUERIES["compared"])
     if not database.ask("SELECT 1 FROM page LIMIT 1"):
         return {"compared_pages": compared}
     return {
@@ -202,13 +202,11 @@ class SiteVisits:
         *,
         seconds: float,
         is_http: bool,
-        respect_robots: bool,
     ) -> None:
         """Visit pages of a site, and a made-up one in each large folder of it.
 
-        `seconds` are for all of them. What robots.txt disallows is not visited, unless
-        `respect_robots` is false, and need not be listed in a folder. Without `is_http` pages are
-        files of the fetcher's folder.
+        `seconds` are for all of them. What robots.txt disallows need not be listed in a folder.
+        Without `is_http` pages are files of the fetcher's folder.
         """
         wanted: dict[str, int | None] = {"listed": 0, "old": 0}
         number = None
@@ -229,9 +227,7 @@ class SiteVisits:
             if isinstance(fetcher, FolderFetcher):
                 why = self._look_up(fetcher)
             else:
-                await self._request(
-                    fetcher, network, trusted, seconds, respect_robots=respect_robots
-                )
+                await self._request(fetcher, network, trusted, seconds)
         for kind, most in wanted.items():
             if most != 0:
                 self._record(kind, why)
@@ -315,8 +311,6 @@ class SiteVisits:
         network: FetchOptions,
         trusted: Iterable[str],
         seconds: float,
-        *,
-        respect_robots: bool,
     ) -> None:
         figures = self._figures
         database = self._database
@@ -333,7 +327,7 @@ class SiteVisits:
             robots=database.robots,
             network=network,
             trusted=tuple(trusted),
-            respect_robots=respect_robots,
+            respect_robots=network.respect_robots,
         )
         seconds = min(figures.page_seconds, seconds)
         visits = request(urls, seconds=seconds, probes=probes)
@@ -401,7 +395,7 @@ class SiteVisits:
         if found >= LEAST_SHARE / 2 * len(urls):
             return ""
         if any(site.list_pages()):  # to count different URLs takes a while
-            (total,) = self._database.ask_column(_PAGE_QUERIES["listed"])
+            total = self._database.ask_value(_PAGE_QUERIES["listed"])
             if _has_pages(site, total):
                 return ""
         return _say_unbuilt(found, len(urls))

@@ -15,10 +15,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, Callable, Iterable, Sequence
+    from collections.abc import (
+        AsyncIterable,
+        Callable,
+        Collection,
+        Iterable,
+        Mapping,
+        Sequence,
+    )
 
     from sitemapreader._columns import ISSUE_COLUMNS, OUTCOME_COLUMNS, Column
     from sitemapreader._columns.arrow import make_array, make_schema
+    from sitemapreader._types.arguments import FilePath
     from sitemapreader._types.outcomes import SiteOutcome
     from sitemapreader._types.rows import Rows
     from sitemapreader.output.sink import Output
@@ -74,7 +82,7 @@ _ENCODERS = {
 
 
 def open_output(
-    path: str | os.PathLike[str] | None,
+    path: FilePath | None,
     format: str | None = None,  # noqa: A002 (the option is `--format`)
     *,
     fields: Sequence[str] | None = None,
@@ -179,8 +187,8 @@ def _check_target(
 
 
 def open_report(
-    path: str | os.PathLike[str] | None,
-    entries: str | os.PathLike[str] | None = None,
+    path: FilePath | None,
+    entries: FilePath | None = None,
     columns: tuple[Column, ...] | None = None,
 ) -> Output | None:
     """Return the report, if there is a path; ValueError for its name.
@@ -218,21 +226,38 @@ def find_format(path: str | None) -> str:
     return SUFFIXES[suffix]
 
 
+def make_columns(
+    types: Mapping[str, Any],
+    urls: Collection[str] = (),
+    repetitive: Collection[str] = (),
+) -> tuple[Column, ...]:
+    """Return the columns of rows that are tuples, whose values have these names and types."""
+    from sitemapreader._columns import Column
+
+    return tuple(
+        Column(
+            name,
+            kind,
+            always=True,
+            is_url=name in urls,
+            is_repetitive=name in repetitive,
+            get=itemgetter(place),
+        )
+        for place, (name, kind) in enumerate(types.items())
+    )
+
+
 def format_table(names: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
     """Return rows of texts as CSV that is safe in spreadsheets; the column `url` has URLs."""
-    from sitemapreader._columns import Column
     from sitemapreader.output.text import make_encoder
 
-    columns = [
-        Column(name, str, always=True, is_url=name == "url", get=itemgetter(place))
-        for place, name in enumerate(names)
-    ]
+    columns = make_columns(dict.fromkeys(names, str), urls=["url"])
     encoder = make_encoder("csv", columns, "\n", "utf-8", header=True)
     lines = encoder.encode(list(rows))
     return (encoder.head + lines).decode()
 
 
-def write_file(path: str | os.PathLike[str], data: bytes) -> None:
+def write_file(path: FilePath, data: bytes) -> None:
     """Write a file, which appears when it is complete; raise OSError."""
     from sitemapreader.output.sink import Encoder, Output
 
@@ -275,9 +300,9 @@ class WritableRun(Protocol):
 
 async def write_sites(
     run: WritableRun,
-    path: str | os.PathLike[str],
+    path: FilePath,
     *,
-    report: str | os.PathLike[str] | None = None,
+    report: FilePath | None = None,
     fields: Sequence[str] | None = None,
 ) -> None:
     """Write the entries of a run over many sites into a file, and the outcomes of its sites.
@@ -318,9 +343,9 @@ async def write_sites(
 
 def write_sites_sync(
     run: WritableRun,
-    path: str | os.PathLike[str],
+    path: FilePath,
     *,
-    report: str | os.PathLike[str] | None = None,
+    report: FilePath | None = None,
     fields: Sequence[str] | None = None,
 ) -> None:
     """Write the files as `write_sites` does, of a run that was entered with `with`."""

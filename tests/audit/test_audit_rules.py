@@ -482,6 +482,7 @@ class RuleTrial:
         plan = plan_rules(None, [code], [], {}, figures)
         visits = SiteVisits(self.database, figures, None, has_old=False, has_text=False)
         fetcher = tried.make_fetcher()
+        self.database.is_http = tried.is_http
         if tried.known is not None:
             load_known(self.database, tried.known)
         kind: SiteKind = "sitemap" if tried.sitemap else "auto"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from operator import itemgetter
 from sys import maxsize
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
@@ -29,7 +28,7 @@ from sitemapreader._many.sources import (
 )
 from sitemapreader._types.urls import has_web_scheme, host_of
 from sitemapreader.changes import State
-from sitemapreader.output import Column, open_output
+from sitemapreader.output import make_columns, open_output
 from sitemapreader.output.text import SEPARATORS
 from sitemapreader.presence import Verdict, iterate_explanation, why
 
@@ -49,26 +48,18 @@ _ARGUMENTS = (
     "follow",
 )
 """Keywords of a walk that `why` takes as well."""
-_COLUMNS = tuple(
-    Column(
-        name,
-        kind,
-        always=True,
-        is_url=name in {"url", "sitemap", "other_url"},
-        get=itemgetter(place),
-    )
-    for place, (name, kind) in enumerate(
-        {
-            "url": str,
-            "verdict": str,
-            "causes": str,
-            "message": str,
-            "sitemap": str,
-            "record": int | None,
-            "line": int | None,
-            "other_url": str,
-        }.items()
-    )
+_COLUMNS = make_columns(
+    {
+        "url": str,
+        "verdict": str,
+        "causes": str,
+        "message": str,
+        "sitemap": str,
+        "record": int | None,
+        "line": int | None,
+        "other_url": str,
+    },
+    urls={"url", "sitemap", "other_url"},
 )
 """Columns of a table."""
 

@@ -18,6 +18,7 @@ from sitemapreader.audit.models import TALLIES, AuditInputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from sitemapreader._types.arguments import FilePath
     from sitemapreader.audit.values import Facts, Finding, Hit, PageTally, Rate, Rule
 
 REPORT_FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
@@ -56,7 +57,7 @@ def find_audit_format(path: str, formats: Sequence[str] = REPORT_FORMATS) -> str
     return name
 
 
-def is_workbook(path: str | os.PathLike[str]) -> bool:
+def is_workbook(path: FilePath) -> bool:
     """Return whether the suffix of a report names a workbook."""
     return os.fspath(path).lower().endswith(_WORKBOOK_SUFFIX)
 
@@ -67,7 +68,7 @@ def is_page_file(path: str) -> bool:
     return name.removesuffix(".gz").endswith(HITS_SUFFIXES)
 
 
-def find_hits_suffix(path: str | os.PathLike[str]) -> str:
+def find_hits_suffix(path: FilePath) -> str:
     """Return the suffix that names the format; raise AuditInputError for another one."""
     name = os.fspath(path).lower()
     suffix = Path(name.removesuffix(".gz")).suffix

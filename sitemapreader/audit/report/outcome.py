@@ -9,7 +9,7 @@ import attrs
 
 from sitemapreader._types.counts import count_units
 from sitemapreader._types.issues import Severity, show_url
-from sitemapreader._types.outcomes import NOTHING_LOST
+from sitemapreader._types.outcomes import ABSENT_STATUSES, NOTHING_LOST
 from sitemapreader.audit.report import GRADES, is_failure
 
 if TYPE_CHECKING:
@@ -123,14 +123,14 @@ def _list_unread(facts: Facts) -> Iterator[str]:
 
 def _is_unread(document: DocumentFacts) -> bool:
     """Return whether a document was not read to its end, though something names it."""
-    if document.role == "page" and document.http_status in (404, 410):
+    if document.role == "page" and document.http_status in ABSENT_STATUSES:
         return False
     if document.role == "robots" and document.reason.startswith("budget-"):
         return True
     if document.status == "skipped":
         is_named = bool(document.parent) and document.reason not in NOTHING_LOST
         is_refused = (document.http_status or 0) >= 400
-        return is_named or (is_refused and document.http_status not in (404, 410))
+        return is_named or (is_refused and document.http_status not in ABSENT_STATUSES)
     return document.status in ("partial", "failed")
 
 

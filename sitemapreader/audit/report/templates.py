@@ -74,7 +74,7 @@ def format_audit(
         raise AuditInputError(f"there is no format {name!r}: choose from {formats}")
     if name == "json":
         # ASCII: it may be shown in a terminal
-        return json.dumps(audit.make_json(), indent=2) + "\n"
+        return json.dumps(audit.describe(), indent=2) + "\n"
     findings = audit.findings
     facts = audit.facts
     least = None if fail_on is None else fail_on.name.lower()
