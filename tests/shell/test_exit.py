@@ -188,7 +188,7 @@ def test_a_file_is_written_where_no_file_can_be_locked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["-", "-i -", "read", "tree -i -", "discover -i -", "- -o u.csv"]
+    "line", ["- -o u.csv", "-", "tree -i -", "-i -", "read", "discover -i -"]
 )
 def test_a_signal_while_nothing_is_written_to_us(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -330,6 +330,19 @@ def test_a_file_of_yesterday_outlives_a_bad_day(
                 or "127.0.0.1" in (tmp_path / "sites.csv").read_text()
             )
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_list_of_yesterday_outlives_a_bad_day(tmp_path: Path) -> None:
+    """What is found takes the place of the file; where nothing is, the file stays as it was."""
+    output = tmp_path / "sitemaps.txt"
+    output.write_text("yesterday", "utf-8")
+    done = run("discover", DOWN, "-o", str(output))
+    said = f"sitemapreader: {output} was not written, because nothing was found"
+    assert (done.returncode, output.read_text("utf-8")) == (4, "yesterday")
+    assert said in done.stderr.splitlines()
+    done = run("discover", str(SITE), "-o", str(output))
+    assert (done.returncode, "was not written" in done.stderr) == (0, False)
+    assert output.read_text("utf-8") == run("discover", str(SITE)).stdout
 
 
 def test_a_fault_leaves_what_was_read(tmp_path: Path) -> None:

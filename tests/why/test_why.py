@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -572,6 +573,31 @@ def test_unknown_is_exit_code_3() -> None:
     ) as (base,):
         done = run("why", f"{base}/a")
     assert (done.returncode, "unknown" in done.stdout) == (3, True)
+
+
+def test_the_shell_reads_a_state(tmp_path: Path) -> None:
+    """With `--state` it is said since when a URL is missing, in text and as JSON."""
+    folder, db = tmp_path / "site", str(tmp_path / "s.db")
+    folder.mkdir()
+    urls = ["https://a.example/1", "https://a.example/2"]
+    place = "https://a.example/sitemap.txt"
+    (folder / "robots.txt").write_text(f"Sitemap: {place}")
+    for listed in (urls, urls[:1]):
+        (folder / "sitemap.txt").write_text("\n".join(listed))
+        assert run(str(folder), "--state", db, "--changes").returncode == 0
+    words = ["why", *urls, "--in", str(folder), "--state", db]
+    done, plain = run(*words), run(*words[:-2])
+    assert done.returncode == plain.returncode == 1
+    assert re.sub(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", "DAY", done.stdout).splitlines() == [
+        f"{urls[0]}: listed",
+        f"  listed by {place}, record 1",
+        f"{urls[1]}: not listed",
+        f"  missing since DAY, and not confirmed as unlisted; last listed by {place}",
+        "  none of 1 record in 1 sitemap lists it",
+    ]
+    assert plain.stdout.splitlines() == [
+        line for line in done.stdout.splitlines() if "missing" not in line
+    ]
 
 
 def test_a_url_of_another_site_is_not_listed() -> None:
