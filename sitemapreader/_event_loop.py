@@ -53,8 +53,7 @@ class LoopThread:
         except BaseException:  # Ctrl-C during a wait, so nobody will call `end`
             self._loop.add_done_callback(lambda _: self.let_go())
             raise
-        if fault is not None:
-            self._thread.join()
+        if fault is not None:  # it was the last that the thread had to say
             raise fault
 
     def call(

@@ -139,6 +139,58 @@ class Flood(StoredResponse):
             yield b"<url><loc>https://example.org/more</loc></url>" * 100
 
 
+@pytest.mark.parametrize(
+    ("site", "sitemaps", "issues", "skipped"),
+    [
+        (
+            "https://example.org/",
+            [],
+            [("budget-seconds", "/"), ("no-sitemap", "/")],
+            ["/robots.txt"],
+        ),
+        ("https://example.org/blog/", [], [("budget-seconds", "")], ["/blog/"]),
+        (
+            "https://example.org/blog/robots.txt",
+            [],
+            [("budget-seconds", "/blog/"), ("no-sitemap", "/blog/")],
+            ["/blog/robots.txt", "/robots.txt"],
+        ),
+        (
+            None,
+            ["/robots.txt", "/b/robots.txt"],
+            [("budget-seconds", "/robots.txt"), ("budget-seconds", "/b/robots.txt")],
+            ["/robots.txt", "/b/robots.txt"],
+        ),
+        (
+            None,
+            ["/a.xml", "/b.xml"],
+            [("budget-seconds", "")],
+            ["/a.xml", "/b.xml"],
+        ),
+    ],
+)
+async def test_no_seconds_at_all(
+    site: str | None,
+    sitemaps: list[str],
+    issues: list[tuple[str, str]],
+    skipped: list[str],
+) -> None:
+    """What was named first is skipped, is told once, and nothing is requested for it."""
+    host = "https://example.org"
+    named = {"sitemaps": [host + path for path in sitemaps]} if sitemaps else {}
+    walked = await walk_all({}, site, limits=Limits(walk_seconds=1e-9), **named)
+    told = [
+        (str(each.code), each.sitemap.removeprefix(host))
+        for each in walked.report.issues
+    ]
+    assert (told, walked.requested) == (issues, [])
+    outcomes = {
+        each.url: (each.status, each.reason) for each in walked.report.documents
+    }
+    ended = ("skipped", "budget-seconds")
+    assert outcomes == dict.fromkeys((host + path for path in skipped), ended)
+
+
 async def test_seconds_and_a_body_for_which_nobody_waits() -> None:
     """When its time is over a walk ends, however fast the next bytes come."""
     pages = site()

@@ -218,6 +218,15 @@ async def test_leaving_before_a_request_skips_the_sitemap() -> None:
 # -- misuse
 
 
+async def test_a_walk_that_has_not_begun_waits_for_nothing() -> None:
+    """It knows of no sitemap, and asks no host; at its end neither."""
+    made = start()
+    assert (made.pending, made.awaited_hosts) == (0, [])
+    async with made:
+        assert [each async for each in made]
+    assert (made.pending, made.awaited_hosts) == (0, [])
+
+
 async def test_iterating_without_entering() -> None:
     """Whoever forgets the `async with` is told to write it, before anything is begun."""
     fetcher = MemoryFetcher({})
