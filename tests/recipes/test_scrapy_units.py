@@ -13,8 +13,11 @@ from tests.support.walking import index, urlset
 pytest.importorskip("scrapy")
 
 from scrapy import Request
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
+from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.utils.test import get_crawler
+from twisted.python.failure import Failure
 
 from sitemapreader import Limits
 from sitemapreader.recipes.scrapy import SitemapReaderSpider
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 TOP = "https://example.org/top.xml"
 PAGES = [f"https://example.org/{number}" for number in range(3)]
 FEED = f"<rss><channel><item><link>{PAGES[0]}</link></item>".encode()
+
+
+SIZE = len(urlset(*PAGES))
 
 
 class Shop(SitemapReaderSpider):
@@ -109,7 +115,8 @@ async def test_the_settings_of_scrapy_are_limits(
 
 
 @pytest.mark.parametrize(
-    ("most", "is_told"), [(100, True), (0, False), (99_999, False)]
+    ("most", "is_told"),
+    [(1, True), (SIZE - 1, True), (SIZE, False), (0, False), (99_999, False)],
 )
 async def test_a_large_sitemap_is_logged(
     most: int, caplog: pytest.LogCaptureFixture, *, is_told: bool
@@ -144,3 +151,65 @@ async def test_a_request_keeps_its_entry() -> None:
     assert all(isinstance(each, Request) for each in found)
     assert found[0].meta["sitemap_entry"].loc == PAGES[0]
     assert found[0].callback == spider.parse
+
+
+def count_all(spider: SitemapReaderSpider) -> dict[str, int]:
+    """Return the stats of a spider that are ours."""
+    counts: dict[str, int] = spider.crawler.stats.get_stats()
+    prefix = "sitemapreader/"
+    return {
+        name.removeprefix(prefix): count
+        for name, count in counts.items()
+        if name.startswith(prefix)
+    }
+
+
+async def test_what_is_counted() -> None:
+    """All documents and records are, and those that were dropped with their Issues."""
+    spider = make_spider({})
+    locs = [*PAGES, "https://[broken/", "", ""]
+    assert await list_requests(spider, urlset(*locs)) == PAGES
+    assert count_all(spider) == {
+        "documents": 1,
+        "records": 6,
+        "dropped": 2,
+        "issues/invalid-url": 1,
+        "issues/missing-loc": 2,
+    }
+    assert await list_requests(spider, urlset(*PAGES[:1])) == PAGES[:1]
+    assert count_all(spider)["documents"] == 2
+    assert count_all(spider)["records"] == 7
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (IgnoreRequest("Forbidden by robots.txt"), "robots-disallowed", "Forbidden by"),
+        (IgnoreRequest("for another reason"), "", ""),
+        (HttpError(Response(TOP, status=404), "ignored"), "http-status", "404"),
+        (ZeroDivisionError(), "", ""),
+    ],
+    ids=repr,
+)
+async def test_a_sitemap_that_cannot_be_fetched(
+    error: Exception, code: str, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its Issue is counted and logged, and Scrapy has its failure as it was."""
+    spider = make_spider({})
+    requests: list[Any] = [each async for each in spider.start()]
+    fail: Any = Failure  # it has no types
+    failure = fail(error)
+    failure.request = requests[0]
+    assert requests[0].errback(failure) is failure
+    assert count_all(spider) == ({f"issues/{code}": 1} if code else {})
+    assert (f"{code}: {TOP}: " in caplog.text) == bool(code)
+    assert said in caplog.text
+
+
+async def test_a_robots_txt_without_a_sitemap() -> None:
+    """It is told, and counted; one that lists some has them requested."""
+    spider = make_spider({}, sitemap_urls=("https://example.org/robots.txt",))
+    assert await list_requests(spider, b"User-agent: *") == []
+    assert count_all(spider) == {"issues/no-sitemap": 1}
+    assert await list_requests(spider, f"Sitemap: {TOP}".encode()) == [TOP]
+    assert count_all(spider) == {"issues/no-sitemap": 1}
