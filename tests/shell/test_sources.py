@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sitemapreader import SiteTask, tables, walk_many_sync, walk_sync
-from sitemapreader._many.sources import check_task
+from sitemapreader._many.sources import InvalidSiteError, check_task
 from sitemapreader.fetch import MemoryFetcher
 from tests.support import package
 from tests.support.commands import run, serving, urlset
@@ -120,6 +120,43 @@ def test_a_command_is_the_first_word(tmp_path: Path) -> None:
 def test_a_host_and_its_port(word: str, url: str) -> None:
     """A host with a port and no scheme is one of https, as a host without a port is."""
     assert check_task(word).url == url
+
+
+@pytest.mark.cases(20)
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("", ""),
+        ("shop", "shop"),
+        ("nosuch.xml", "nosuch.xml"),
+        ("urls.txt", "urls.txt"),
+        (".example", ".example"),
+        ("a b.example", "a b.example"),
+        ("https://", "https://"),
+        ("ftp://a.example/", "ftp://a.example/"),
+        ("me:pw@nosuch.xml", "nosuch.xml"),
+        ("ftp://me@a.example/b", "ftp://a.example/b"),
+        ("me@nosuch.xml", "me@nosuch.xml"),
+    ],
+)
+def test_what_is_no_source(word: str, told: str) -> None:
+    """A word without a dot, or with the suffix of a file, is none; a login is not repeated."""
+    with pytest.raises(InvalidSiteError) as caught:
+        check_task(word)
+    assert str(caught.value) == told
+
+
+def test_a_checked_task() -> None:
+    """It has the name that was given, a key that all spellings share, and its login apart."""
+    task = check_task("http://me:pw@A.example:80/b?c")
+    assert (task.url, task.login) == (
+        "http://A.example:80/b?c",
+        "http://me:pw@A.example:80/b?c",
+    )
+    assert (task.name, task.key) == ("http://A.example:80/b?c", "http://a.example/b?c")
+    named = check_task(SiteTask("a.example", name="the shop", kind="sitemap"))
+    assert (named.name, named.key, named.kind) == ("the shop", "the shop", "sitemap")
+    assert (named.url, named.login) == ("https://a.example", "")
 
 
 @pytest.mark.cases(8)
