@@ -102,6 +102,7 @@ def test_a_page_of_sarif_has_a_fingerprint_of_its_own(tmp_path: Path) -> None:
     assert before < after
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize(
     ("select", "severities", "said"),
     [

@@ -650,6 +650,7 @@ NOT_RUN: dict[str, tuple[str, AuditedSite, str]] = {
 }
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize("what", NOT_RUN)
 def test_a_rule_without_its_input_is_not_run(what: str, trial: RuleTrial) -> None:
     """What was not looked at has not passed: the reason is given."""
@@ -686,6 +687,7 @@ def test_a_listed_page_without_links_returns_none(trial: RuleTrial) -> None:
     assert found.examples[0].detail == f"no link back to {HOST}/de/0"
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize(
     ("code", "records", "detail"),
     [
@@ -713,6 +715,7 @@ def test_a_detail_says_what_is_there(
     assert found.examples[0].detail == detail
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize(
     "units", ["URLs", "pages", "listed URLs", "others", "children"]
@@ -735,6 +738,7 @@ def test_a_sitemap_that_is_not_there_switches_no_rule_off(trial: RuleTrial) -> N
         assert found.doubt == "1 sitemap was not found, and may list some of these URLs"
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("loc", ["/{{slug}}", "https://", ""])
 def test_a_record_that_cannot_be_read_costs_itself(trial: RuleTrial, loc: str) -> None:
     """The rules about what no sitemap lists run, and say how many records are not known."""
@@ -798,6 +802,7 @@ def test_the_gravest_hit_makes_the_severity(trial: RuleTrial) -> None:
     assert (local.severity, local.count) == ("error", 2)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("robots", "found"),
     [

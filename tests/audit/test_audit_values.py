@@ -26,6 +26,7 @@ CLASSES = [
 ]
 
 
+@pytest.mark.cases(20)
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
 def test_each_field_has_a_type(kind: type[attrs.AttrsInstance]) -> None:
     """A type checker knows each field, and its text in the docstring names it."""

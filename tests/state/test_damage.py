@@ -203,7 +203,7 @@ WRONG: dict[str, Any] = {
 }
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(16)
 @pytest.mark.parametrize("statement", WRONG.values(), ids=WRONG.keys())
 def test_wrong_values(
     tmp_path: Path, whole: tuple[Path, set[str]], statement: str

@@ -63,7 +63,7 @@ NARROW: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(10)
 @pytest.mark.parametrize("changes", [False, True])
 @pytest.mark.parametrize(("narrow", "passing"), NARROW, ids=range(len(NARROW)))
 async def test_what_a_filter_hid_comes_once_it_is_lifted(

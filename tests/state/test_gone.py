@@ -148,7 +148,7 @@ CASES = {
 }
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(16)
 @pytest.mark.parametrize("is_dead", [False, True])
 @pytest.mark.parametrize("name", CASES)
 async def test_what_lives_is_not_gone(
@@ -189,7 +189,7 @@ MOVED = b'<html><head><meta http-equiv="refresh" content="0; url=/new"></head></
 CIRCLE = fault(IssueCode.TOO_MANY_REDIRECTS, f"{SITE}b")
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(12)
 @pytest.mark.parametrize(
     ("answer", "is_gone"),
     [
@@ -248,6 +248,7 @@ async def test_it_is_told_once_and_asked_again(
     assert [row.loc[-1] for row in state.unlisted()] == ["b", "c"]
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
@@ -326,6 +327,7 @@ async def test_a_page_without_a_verdict_is_requested_each_day_at_first(
     assert found == [*range(11), 12, 16, 24, 40, 72]
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     "silent",
     [

@@ -287,7 +287,7 @@ STORIES: dict[str, list[tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.cases(6)
+@pytest.mark.cases(19)
 @pytest.mark.parametrize("story", STORIES)
 async def test_stories(told: Told, story: str) -> None:
     """Only what no document lists becomes unlisted, and on the second day."""

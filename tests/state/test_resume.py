@@ -78,6 +78,7 @@ async def run(
     return Part(locs, requested, entries.report, is_over)
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("changes", [False, True])
 @pytest.mark.parametrize("stop_after", [1, 5, 11])
 async def test_it_goes_on_where_it_stopped(
