@@ -45,7 +45,8 @@ def write_plain_pattern(format_: Format, prefix: str) -> re.Pattern[str]:
         f"<{prefix}{tag}>({text})</{prefix}{tag}>{GAP}"
         for tag, text in _PLAIN_TEXTS.items()
     )
-    optional = "".join(f"(?>(?:{field})?)" for field in others)
+    # an empty alternative takes less time than `?`
+    optional = "".join(f"(?>{field}|)" for field in others)
     record = prefix + RECORD_OF[format_]
     comments = f"(?>(?:{_PRINTABLE_COMMENT}{GAP})*)"
     return re.compile(
