@@ -109,7 +109,11 @@ def read(
             )
         source = _HALF_CHARACTER.sub("\ufffd", source).encode()
         charset = "utf-8"
-    elif not hasattr(source, "read") and not isinstance(source, Iterable):
+    elif not (
+        isinstance(source, bytes)
+        or hasattr(source, "read")
+        or isinstance(source, Iterable)
+    ):
         raise TypeError(
             "source must be a text, bytes, a binary file or an iterable of bytes, "
             f"got {type(source).__name__}: write read(open(path, 'rb')) for a file"

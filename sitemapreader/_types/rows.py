@@ -191,6 +191,8 @@ def join_rows(
     parts: Sequence[list[_Item] | EntryColumns],
 ) -> list[_Item] | EntryColumns:
     """Return all entries, or events, of several parts."""
+    if len(parts) == 1:
+        return parts[0]
     columns = [part for part in parts if isinstance(part, EntryColumns)]
     if columns and len(columns) == len(parts):
         return EntryColumns.join(columns)

@@ -585,13 +585,14 @@ def read_whole(
     is_bare = text[end:].strip(" \t\r\n") == f"</{prolog.root}>"
     if not (is_bare or is_end(text, end, [prolog.root])):
         return None
-    parts = list(segments)
-    if not parts or any(part.odd for part in parts):
+    parts: list[Events] = []
+    count = 0
+    for part in segments:
+        if part.odd:
+            return None
+        parts.append(part.events)
+        count += part.size
+    if not parts:
         return None
-    stats.count_entries(sum(part.size for part in parts))
-    events = (
-        parts[0].events
-        if len(parts) == 1
-        else join_rows([part.events for part in parts])
-    )
-    return prolog.format, events
+    stats.count_entries(count)
+    return prolog.format, join_rows(parts)

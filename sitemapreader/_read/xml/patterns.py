@@ -244,7 +244,7 @@ class NamesAndPattern:
         """Return whether a text begins with a plain record, and may have only such records."""
         first = self.plain_pattern.match(text, start)
         is_plain = first is not None and first["rest"] is None
-        return is_plain and not any(mark in text for mark in self._marks)
+        return is_plain and not any(map(text.__contains__, self._marks))
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:

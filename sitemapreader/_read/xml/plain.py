@@ -67,10 +67,10 @@ def take_plain_records(
     rest = flat[-2] or ""
     if rest:
         del flat[-width:]
-    locs, *others = (flat[group::width] for group in range(1, pattern.groups))
-    lastmods, changefreqs, priorities = (
+    locs, *others = [flat[group::width] for group in range(1, pattern.groups)]
+    lastmods, changefreqs, priorities = [
         column if any(column) else None for column in others
-    )
+    ]
     try:
         moments = lastmods and parse_plain_dates(lastmods)
     except ValueError:  # 30 February
