@@ -39,7 +39,7 @@ class LoopThread:
         self._context = context
         # a daemon, so that an interpreter that exits does not wait for the network
         self._thread = threading.Thread(
-            target=self._run, name="sitemapreader.walk", daemon=True
+            target=self._run_loop, name="sitemapreader.walk", daemon=True
         )
         self._loop: Future[asyncio.AbstractEventLoop] = Future()
         self._end: Future[None] = Future()
@@ -85,7 +85,7 @@ class LoopThread:
         if error is None and fault is not None:
             raise fault
 
-    def _run(self) -> None:
+    def _run_loop(self) -> None:
         try:
             asyncio.run(self._keep_open())
         except BaseException as error:  # the consumer raises it, in its own thread

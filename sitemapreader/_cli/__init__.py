@@ -18,7 +18,7 @@ _HELP = {"-h", "--help", "--version"}
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     try:
-        return _run(sys.argv[1:] if argv is None else argv)
+        return _run_command(sys.argv[1:] if argv is None else argv)
     except KeyboardInterrupt:  # before `run_process` has set its handlers
         return 128 + signal.SIGINT
 
@@ -40,7 +40,7 @@ def _print_doubts(doubts: list[str], quiet: bool) -> None:
             Console(quiet=quiet).print_line(doubt)
 
 
-def _run(argv: list[str]) -> int:
+def _run_command(argv: list[str]) -> int:
     # imported here, because Ctrl-C may come meanwhile
     from sitemapreader._cli.commands import COMMANDS, DEFAULT, EXTRAS  # noqa: PLC0415 (see above)
     from sitemapreader._cli.parser import (  # noqa: PLC0415 (the same)

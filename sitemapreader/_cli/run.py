@@ -182,7 +182,7 @@ class SourceRun:
 
     # -- the run
 
-    def walk(
+    def make_site_run(
         self,
         *,
         on_end: OnEnd | None = None,

@@ -321,7 +321,7 @@ class SiteRun(TaskStream[SiteBatch]):
     async def _close(self) -> None:
         self._schedule.close()
 
-    async def _run(self) -> None:
+    async def _fill_channel(self) -> None:
         config = self._config
         borrowed = borrow_fetcher(
             config.fetcher,

@@ -410,11 +410,11 @@ class TaskStream(Generic[B]):
 
     async def _run_to_end(self) -> None:
         try:
-            await contain(self._run)
+            await contain(self._fill_channel)
         finally:
             self._channel.close()
 
-    async def _run(self) -> None:
+    async def _fill_channel(self) -> None:
         """Fill the channel."""
         raise NotImplementedError
 

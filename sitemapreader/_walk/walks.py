@@ -261,7 +261,7 @@ class Walk(TaskStream[Batch]):
 
     # -- the walk's side
 
-    async def _run(self) -> None:
+    async def _fill_channel(self) -> None:
         try:
             await contain(self._begin)
         except Exception:

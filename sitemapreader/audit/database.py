@@ -333,17 +333,17 @@ class AuditDatabase:
 
     def ask(self, query: str, **parameters: object) -> list[tuple[Any, ...]]:
         """Run a query and return all its rows; give it more memory if it needs that."""
-        return self._run(
+        return self._run_with_memory(
             lambda: self.connection.execute(query, parameters or None).fetchall()
         )
 
     def ask_batches(self, query: str, size: int) -> Iterator[list[tuple[Any, ...]]]:
         """Run a query as `ask` does, and yield its rows, at most `size` at a time."""
-        found = self._run(lambda: self.connection.execute(query))
+        found = self._run_with_memory(lambda: self.connection.execute(query))
         while batch := found.fetchmany(size):
             yield batch
 
-    def _run(self, work: Callable[[], T]) -> T:
+    def _run_with_memory(self, work: Callable[[], T]) -> T:
         """Run a query; run it again with more memory if it needs that."""
         while True:
             try:

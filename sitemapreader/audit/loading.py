@@ -33,7 +33,7 @@ _QUERIES, _PREPARING, _ROBOTS = (
     read_queries(name) for name in ("loading", "preparing", "robots")
 )
 _EXTENSIONS = ("images", "videos", "news", "alternates")
-"""Columns of entries that most of them do not have."""
+"""Columns of entries that most of them do not have; each has a query `insert_…`."""
 _ROWS_OF_INSERT = 50_000
 """Rows that are inserted at once: a query for each batch of the walk takes half as long again."""
 _OF_EXTENSIONS = {

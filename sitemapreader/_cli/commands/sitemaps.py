@@ -45,7 +45,7 @@ def run_discover(arguments: argparse.Namespace) -> int:
         await run.write_lines(lines, texts)
 
     async def search() -> None:
-        site_run = run.walk(on_end=print_site)
+        site_run = run.make_site_run(on_end=print_site)
         site_run.find_only()
         async with site_run:
             async for _ in site_run.rows():
@@ -76,7 +76,7 @@ def run_tree(arguments: argparse.Namespace) -> int:
         await run.write_lines(lines, texts)
 
     async def read() -> None:
-        async with run.walk(on_end=draw) as site_run:
+        async with run.make_site_run(on_end=draw) as site_run:
             async for _, rows in site_run.rows():
                 run.summary.printed += len(rows)
 

@@ -122,7 +122,7 @@ class _UrlPrinter:
     async def _print(self) -> int:
         report = self._report
         issues = self._issues
-        site_run = self._run.walk(
+        site_run = self._run.make_site_run(
             on_site=None if report is None else report.add,
             on_issue=None if issues is None else issues.add,
             on_end=self._write_report if self._tells_all else None,
