@@ -220,16 +220,12 @@ def _make_moment(
 def _offset(text: str) -> timezone:
     hours = _ZONES.get(text.lower())
     if hours is not None:
-        if hours:
-            return timezone(timedelta(hours=hours))
-        return UTC
+        return timezone(timedelta(hours=hours))
     digits = text[1:].replace(":", "")
     minutes = int(digits[2:] or 0)
     offset = timedelta(hours=int(digits[:2]), minutes=minutes)
     if text[:1] not in "+-" or minutes > 59 or offset > _MAX_OFFSET:
         raise ValueError(text)
-    if not offset:
-        return UTC
     if text[0] == "-":
         return timezone(-offset)
     return timezone(offset)

@@ -571,8 +571,6 @@ def are_clean_urls(locs: Sequence[str]) -> bool:
     has_one_origin = all(map(str.startswith, locs, repeat(origin[0])))
     if not has_one_origin and not all(map(_ORIGIN.match, locs)):
         return False
-    if len(joined) < PROTOCOL_MAX_LOC_CHARS:
-        return True
     return max(map(len, locs)) < PROTOCOL_MAX_LOC_CHARS
 
 

@@ -103,7 +103,6 @@ def learn(
             each.asked_at = asked_at or now
             if not is_first:
                 each.asked_at -= HOUR
-            each.found_at = each.asked_at
         if request.is_failed:
             each.not_before = now + _find_rest(each.asked_at, now, request.retry_after)
         elif asked_at is not None:

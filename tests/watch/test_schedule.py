@@ -291,3 +291,124 @@ def test_a_site_in_which_nothing_is_scheduled_rests(learned: Learned) -> None:
     unread = schedule.find_unscheduled
     assert unread(learned.db, ["site 1"], NOW + DAY - 1) == {}
     assert unread(learned.db, ["site 1"], NOW + DAY) == {"site 1": False}
+
+
+def test_a_sitemap_that_was_never_read_waits_like_one_that_had_no_news(
+    learned: Learned,
+) -> None:
+    """It was there an hour ago, at the latest; when only a guess leads to it, nothing waits."""
+    learned.add("index")
+    at = NOW + DAY
+    learned.learn(at, child=DocumentRequest(index="index"))
+    found = learned.planned(at)["child"]
+    assert found.asked_at.timestamp() == at - HOUR
+    assert found.rate == pytest.approx(0.1 / 24)
+    learned.meet("other")
+    failed = DocumentRequest(at - 600, is_failed=True)
+    learned.learn(at, other=failed)
+    due = learned.planned(at)["other"].due.timestamp()
+    assert due == at + HOUR + 600
+    learned.learn(
+        at + 1, child=DocumentRequest(at + 1, is_unscheduled=True, is_failed=True)
+    )
+    assert "child" not in learned.planned(at + 2)
+
+
+def test_news_wait_by_the_square_of_their_hours(learned: Learned) -> None:
+    """Half a rate, times the time twice, by the root of the rates of the site."""
+    learned.add("a", "b")
+    at = NOW + 10 * HOUR
+    learned.learn(at, a=5, b=0)
+    found = learned.planned(at + 6 * HOUR)
+    rates = {url: each.rate for url, each in found.items()}
+    total = sum(rates.values())
+    assert {url: each.news_waiting for url, each in found.items()} == pytest.approx(
+        {url: rate * 6 * 6 / 2 / total**0.5 for url, rate in rates.items()}
+    )
+
+
+@pytest.mark.cases(3)
+@pytest.mark.parametrize(("days", "share"), [(0.5, 1), (6.5, 1), (6.7, 2)])
+def test_a_loss_that_waits_for_a_week_has_half_of_the_requests(
+    learned: Learned, days: float, share: int
+) -> None:
+    """A quarter of them before; the ones that were asked longest ago are first."""
+    busy, dull = [f"busy{n}" for n in range(4)], [f"dull{n}" for n in range(3)]
+    learned.add(*busy, *dull)
+    learned.learn(NOW + 1, **{url: n for n, url in enumerate(dull)} | {"dull0": 0})
+    for hour in range(2, 9):
+        learned.learn(NOW + hour * HOUR, **dict.fromkeys(busy, 500))
+    learned.db.execute("UPDATE site SET lost_stamp = ?", (int((NOW + 9 * HOUR) * 1e9),))
+    for turn in range(5):
+        at = NOW + 9 * HOUR + days * DAY + 600 * turn
+        chosen = learned.chosen(4, at)
+        assert [url for url in chosen if url in dull] == dull[:share]
+        assert len(chosen) == 4
+
+
+@pytest.mark.cases(9)
+@pytest.mark.parametrize(
+    ("asked", "rests", "is_ready"),
+    [
+        (None, -1, True),
+        (0, -1, False),
+        (-599, -1, False),
+        (-600, -1, True),
+        (1, -1, True),
+        (None, 0, True),
+        (None, 1, False),
+        (None, 32 * DAY, False),
+        (None, 32 * DAY + 1, True),
+    ],
+)
+def test_a_document_is_ready(asked: float | None, rests: float, is_ready: bool) -> None:
+    """Ten minutes after its request and after its rest; the future was another clock."""
+    asked_at = None if asked is None else NOW + asked
+    row = DocumentRow(1, 1, "a", 0, asked_at=asked_at, not_before=NOW + rests)
+    assert schedule.is_ready(row, NOW) is is_ready
+
+
+def test_the_part_of_a_plan_for_a_site(learned: Learned) -> None:
+    """A site that is unknown is read whole; one that is not planned, not at all."""
+    learned.add("a")
+    plan = {"site 2": frozenset({"b"})}
+    find = schedule.find_due
+    assert find(learned.db, plan, "site 2", NOW) == frozenset({"b"})
+    assert find(learned.db, plan, "site 1", NOW) == frozenset()
+    assert find(learned.db, plan, "site 3", NOW) is None
+    assert find(
+        learned.db, plan | {"site 3": frozenset({"c"})}, "site 3", NOW
+    ) == frozenset({"c"})
+
+
+def test_a_walk_asks_for_what_is_chosen(learned: Learned) -> None:
+    """Of a site that is not known, for everything; of another, for what is due or named."""
+    learned.add("a", "b")
+    run = WalkRun("site 1", site=1)
+    choose = schedule.choose
+    unknown = WalkRun("site 3", site=3)
+    assert choose(learned.db, unknown, 5, NOW) is unknown
+    assert choose(learned.db, run, ["b"], NOW).chosen == frozenset({"b"})
+    assert choose(learned.db, run, 5, NOW).chosen == frozenset()
+    assert choose(learned.db, run, 5, NOW + 600).chosen == frozenset({"a", "b"})
+    assert len(choose(learned.db, run, 1, NOW + 600).chosen or ()) == 1
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("is_resumed", [False, True])
+def test_what_is_not_due_and_lists_no_sitemap_is_idle(
+    learned: Learned, *, is_resumed: bool
+) -> None:
+    """Not after filters, redirects or faults; a resumed walk has read some of it."""
+    learned.add("read", "due", "partial", "moved", "filtered", "index")
+    learned.db.execute("UPDATE document SET status = 'complete', final_url = url")
+    for change in (
+        "UPDATE document SET status = 'partial' WHERE url = 'partial'",
+        "UPDATE document SET final_url = 'x' WHERE url = 'moved'",
+        "UPDATE document SET filters = 'x y' WHERE url = 'filtered'",
+        "UPDATE document SET children = 2 WHERE url = 'index'",
+    ):
+        learned.db.execute(change)
+    run = WalkRun("site 1", site=1, is_resumed=is_resumed)
+    idle = schedule.choose(learned.db, run, ["due"], NOW).idle
+    assert idle == (set() if is_resumed else {"read"})
