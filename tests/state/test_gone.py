@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+import math
+import sqlite3
+from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -614,6 +616,72 @@ async def test_a_neighbour_that_is_listed_no_longer_says_nothing(
     clock.now += DAY
     found = await spend({**live, MAP: lists("ab")}, state, limit=1)
     assert ({*found.asked}, found.gone) == ({*"abx"}, ["x"])
+
+
+def read_neighbors(db: Path) -> dict[str, float]:
+    """Return the pages that a state knows as neighbours -> since when they are dead."""
+    with closing(sqlite3.connect(db)) as opened:
+        rows = opened.execute("SELECT loc, dead_at FROM neighbor ORDER BY loc")
+        return {loc.removeprefix(SITE): dead_at for loc, dead_at in rows}
+
+
+@pytest.mark.cases(9)
+@pytest.mark.parametrize(
+    ("change", "since_now"),
+    [
+        ("UPDATE neighbor SET asked_at = asked_at", False),
+        ("UPDATE neighbor SET dead_at = dead_at - 1", False),
+        ("UPDATE neighbor SET dead_at = dead_at + 90000", True),  # by another clock
+        ("UPDATE neighbor SET asked_at = 0", True),  # two short outages are no long one
+    ],
+)
+async def test_neighbours_are_known_since_they_are_dead(
+    db: Path, monkeypatch: pytest.MonkeyPatch, change: str, *, since_now: bool
+) -> None:
+    """The living ones beside a dead one, too; without a dead one there is nothing to know."""
+    clock = SetClock(monkeypatch)
+    live: Pages = {**names(MAP), SITE + "a": b"A", SITE + "b": b"B"}
+    await spend({**live, MAP: lists("abcx")}, at_once(db))
+    await spend({**live, MAP: lists("abc")}, at_once(db))
+    began = clock.now
+    assert read_neighbors(db) == {"a": math.inf, "b": math.inf, "c": began}
+    with closing(sqlite3.connect(db)) as opened, opened:
+        opened.execute(f"{change} WHERE loc = ?", [f"{SITE}c"])
+    clock.now += DAY
+    await spend({**live, MAP: lists("abc")}, at_once(db))
+    found = read_neighbors(db)
+    assert [*found] == [*"abc"]
+    assert found["c"] in ({clock.now} if since_now else {began, began - 1})
+    clock.now += DAY
+    await spend({**live, SITE + "c": b"C", MAP: lists("abc")}, at_once(db))
+    assert read_neighbors(db) == dict.fromkeys("abc", math.inf)
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize(("number", "is_gone"), [(11, True), (12, False)])
+async def test_the_place_above_is_asked_where_one_has_few_pages(
+    db: Path, number: int, is_gone: bool
+) -> None:
+    """Twelve that say nothing may have more beside them, and eleven are all."""
+    silent = [f"g/{name}" for name in "abcdefghijkl"[:number]]
+    live: Pages = {**names(MAP), f"{SITE}z": b"Z"}
+    live |= {SITE + name: status(403, SITE + name) for name in silent}
+    listed = [SITE + name for name in [*silent, "z"]]
+    await spend({**live, MAP: urlset(*listed, f"{SITE}g/x")}, at_once(db))
+    found = await spend({**live, MAP: urlset(*listed)}, at_once(db))
+    assert found.gone == (["g/x"] if is_gone else [])
+    assert ("z" in found.asked) is is_gone
+    assert {*silent} <= {*found.asked}
+
+
+async def test_three_living_neighbours_are_enough(db: Path) -> None:
+    """No further one is asked, unless one of them is dead."""
+    live: Pages = {SITE + name: b"A page" for name in "abcdef"}
+    live |= names(MAP)
+    await spend({**live, MAP: lists("abcdefx")}, at_once(db))
+    found = await spend({**live, MAP: lists("abcdef")}, at_once(db))
+    # the first one again, because a page was dead
+    assert (len(found.asked), len({*found.asked} - {"x"}), found.gone) == (5, 3, ["x"])
 
 
 async def test_the_start_page_is_the_neighbour_where_no_page_is_listed(
