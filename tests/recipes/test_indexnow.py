@@ -172,6 +172,19 @@ async def test_a_state_of_another_site_is_no_baseline(site: Web, db: Path) -> No
     assert (done.counts, site.accepted) == ({"recorded": 1}, [])
 
 
+async def test_a_state_without_urls_is_no_baseline(site: Web, db: Path) -> None:
+    """A site that listed nothing has its first URLs recorded, and not submitted."""
+    days: list[tuple[str, dict[str, int]]]
+    days = [("", {}), ("a", {"recorded": 1}), ("ab", {"new": 1})]
+    for names, counts in days:
+        site.publish(*names)
+        if not names:
+            site.pages["/sitemap.xml"] = urlset()
+        done = await site.submit(db, submit_all=False)
+        assert done.counts == counts
+    assert site.accepted == [f"{site.base}/b"]
+
+
 async def test_a_request_follows_the_protocol(site: Web, db: Path) -> None:
     """Host, key, its place and URLs that are escaped, without passwords and fragments."""
     odd = [

@@ -104,13 +104,22 @@ def test_the_urls_that_a_finding_touches(folder: Path) -> None:
     """Of a rule about sitemaps they are all in these, of one about URLs its hits."""
     robots = (folder / "robots.txt").read_text()
     (folder / "robots.txt").write_text(f"{robots}\nUser-agent: *\nDisallow: /s.xml")
-    few = ("--select", "robots-blocked-sitemap,url-session-id")
+    found = ["robots-blocked-sitemap", "url-session-id"]
+    others = ["hreflang-invalid-code", "index-date", "robots-too-complex"]
+    few = ("--select", ",".join([*found, *others]))
     done = run("audit", str(folder), "--format", "json", "--base-url", HOST, *few)
-    urls = {
-        each["rule"]["code"]: each["urls"]
-        for each in json.loads(done.stdout)["findings"]
-    }
+    result = json.loads(done.stdout)
+    urls = {each["rule"]["code"]: each["urls"] for each in result["findings"]}
     assert (urls["robots-blocked-sitemap"], urls["url-session-id"]) == (3, 1)
+    # what was not run or has passed names options of the shell as well
+    facts = result["facts"]
+    said = {each["code"]: each["advice"] for each in facts["passed"]}
+    for each in facts["not_run"]:
+        said[each["rule"]["code"]] = each["reason"] + each["rule"]["advice"]
+    assert said.keys() == {*others}
+    assert "visit pages with --pages to read theirs" in said["hreflang-invalid-code"]
+    assert "Read them with --no-prune." in said["index-date"]
+    assert "--" in said["robots-too-complex"]
 
 
 def test_a_baseline_that_is_written_makes_no_failure(
