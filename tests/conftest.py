@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections import Counter
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,9 +138,10 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     return 0 if is_few else (os.cpu_count() or 1) + 1
 
 
-def find_folder(item: pytest.Item) -> str:
-    """Return the kind of a test: the folder below tests/ that it lies in."""
-    return item.path.relative_to(TESTS).parts[0]
+@cache
+def find_folder(module: Path) -> str:
+    """Return the kind of a module's tests: the folder below tests/ that it lies in."""
+    return module.relative_to(TESTS).parts[0]
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -182,7 +184,7 @@ def pytest_collection() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark all that lies in tests/slow by its folder; begin with what takes longest."""
     for item in items:
-        if find_folder(item) == "slow":
+        if find_folder(item.path) == "slow":
             item.add_marker("slow")
     _leave_for_slow(items)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
@@ -192,7 +194,7 @@ def _leave_for_slow(items: list[pytest.Item]) -> None:
     """Mark as slow all but the first cases of each test in a folder of `CASES`."""
     seen: Counter[str] = Counter()
     for item in items:
-        cases = CASES.get(find_folder(item))
+        cases = CASES.get(find_folder(item.path))
         if marker := item.get_closest_marker("cases"):
             cases = marker.args[0]
         if cases is None or item.get_closest_marker("slow"):
