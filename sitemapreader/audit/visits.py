@@ -58,6 +58,8 @@ _JUDGING = (
     "mark_hidden",
     "find_targets",
     "find_canonical_faults",
+    "add_canonical_hits",
+    "add_unlisted",
     "find_indexed",
     "add_alternates",
     "find_fates",
@@ -109,8 +111,7 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> PageTally | No
     `population` pages: all but those of folders and sitemaps in which none could be judged.
     `sample` are the pages that were judged, if not all were, and not more than a report names.
     """
-    query = _PAGE_QUERIES["tally"].format(f"is_{kind}")
-    wanted, reached, visited, judged, reasons = database.ask(query)[0]
+    wanted, reached, visited, judged, reasons = _ask_tally(database, kind)
     if not wanted:
         return None
     total = database.ask_value(_PAGE_QUERIES[kind])
@@ -125,13 +126,22 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> PageTally | No
         reached=reached,
         visited=visited,
         judged=judged,
-        not_judged=reasons or {},
+        not_judged=reasons,
         exact=judged == total,
         sampled=is_sampled,
         bound=rate.high if rate and rate.high and is_sampled else None,
         population=rate.population if rate else 0,
         sample=sample,
     )
+
+
+def _ask_tally(
+    database: AuditDatabase, kind: str
+) -> tuple[int, int, int, int, dict[str, int]]:
+    """Return the wanted, reached, visited and judged pages, and why others were not judged."""
+    query = _PAGE_QUERIES["tally"].format(f"is_{kind}")
+    *counts, reasons = database.ask(query)[0]
+    return *counts, reasons or {}
 
 
 def describe_pages(database: AuditDatabase) -> dict[str, Any]:
@@ -235,41 +245,55 @@ class SiteVisits:
     def judge(self, start: str) -> None:
         """Judge a site by all its visits together, and by the visits of a crawl file."""
         database = self._database
-        if database.ask("SELECT 1 FROM crawled LIMIT 1"):
+        has_crawl = bool(database.ask("SELECT 1 FROM crawled LIMIT 1"))
+        if has_crawl:
             if Need.PAGES in self.missing:
                 self.missing[Need.VISITS] = (
                     "a crawl does not report this: visit pages with `pages`"
                 )
             self._record("listed", "")
         met = [kind for kind, need in _NEEDS.items() if need not in self.missing]
+        has_input = {
+            "add_crawled": has_crawl,
+            "find_fates": "old" in met,
+            "forget_alike": database.has_earlier,
+        }
         if met:
             database.ask(
                 _PAGE_QUERIES["define_start"].format(write_literal(url_key(start)))
             )
             for name in _MARKING:
-                database.ask(_PAGE_QUERIES[name])
+                if has_input.get(name, True):
+                    database.ask(_PAGE_QUERIES[name])
             self._mark_soft_errors()
             self._mark_faults()
             for name in _JUDGING:
-                database.ask(_PAGE_QUERIES[name])
+                if has_input.get(name, True):
+                    database.ask(_PAGE_QUERIES[name])
         for kind in met:
-            tally = count_pages(database, kind)
-            # What was not reached says nothing: any beginning of the visits is a sample.
-            if tally is None:
-                continue
-            reached = tally.reached - tally.not_judged.get("elsewhere", 0)
-            if 2 * tally.judged < max(reached, 1):
-                said = ", ".join(
-                    f"{reason} {count}" for reason, count in tally.not_judged.items()
+            self._doubt_few(kind)
+
+    def _doubt_few(self, kind: str) -> None:
+        """Record that too few of the reached pages could be judged.
+
+        What was not reached says nothing: any beginning of the visits is a sample.
+        """
+        wanted, all_reached, _, judged, not_judged = _ask_tally(self._database, kind)
+        if not wanted:
+            return
+        reached = all_reached - not_judged.get("elsewhere", 0)
+        if 2 * judged < max(reached, 1):
+            said = ", ".join(
+                f"{reason} {count}" for reason, count in not_judged.items()
+            )
+            pages = count_units(all_reached, "pages")
+            why = f"only {judged} of {pages} could be judged ({said})"
+            if 2 * not_judged.get("robots", 0) > all_reached:
+                why += (
+                    ": to request what robots.txt disallows, pass "
+                    "`FetchOptions(respect_robots=False)`"
                 )
-                pages = count_units(tally.reached, "pages")
-                why = f"only {tally.judged} of {pages} could be judged ({said})"
-                if 2 * tally.not_judged.get("robots", 0) > tally.reached:
-                    why += (
-                        ": to request what robots.txt disallows, pass "
-                        "`FetchOptions(respect_robots=False)`"
-                    )
-                self._record(kind, why)
+            self._record(kind, why)
 
     def _mark_soft_errors(self) -> None:
         """Mark the pages that respond as a made-up path does."""

@@ -219,6 +219,23 @@ FROM (SELECT loc, why FROM page LEFT JOIN target ON target.key = canonical_key) 
 WHERE t.loc = page.loc AND not_judged IS NULL AND is_listed AND fault IS NULL
   AND (canonicals > 1 OR canonical_key <> final_key)
 
+-- add_canonical_hits: a table, because as a view each of five rules would read all of it
+INSERT INTO canonical_hit
+SELECT canonical_fault, loc,
+       CASE WHEN canonicals > 1 THEN canonicals || ' different ones, ' ELSE '' END || canonical
+           || CASE WHEN t.why IS NOT NULL THEN ', which ' || t.why
+                   WHEN canonical_key IN (SELECT key FROM url) THEN ', which is listed' ELSE '' END,
+       document, nullif(file, ''), canonical_line
+FROM page LEFT JOIN target t ON t.key = canonical_key WHERE canonical_fault IS NOT NULL
+
+-- add_unlisted:
+INSERT INTO unlisted
+SELECT loc, file, is_archive_path(path_of(key)) FROM page
+WHERE NOT is_listed AND NOT is_named AND not_judged IS NULL AND title IS NOT NULL AND NOT is_hidden
+  AND refresh_url IS NULL
+  AND (canonical_key IS NULL OR canonical_key = final_key OR canonical_differs_by = 'slash')
+  AND statuses = '' AND key NOT IN (SELECT key FROM url) AND NOT is_numbered_path(path_of(key))
+
 -- find_indexed:
 UPDATE page SET is_indexed = is_html AND NOT is_hidden AND fault IS NULL
     AND coalesce(canonical_key = final_key, true)

@@ -22,8 +22,8 @@ FROM (
 )
 
 -- judged_urls: whether the robots.txt of a host of URLs was read, or there are no URLs
-SELECT NOT EXISTS (FROM url) OR EXISTS (
-    FROM url WHERE scheme || '://' || host IN (SELECT origin FROM robots)
+SELECT NOT EXISTS (FROM host) OR EXISTS (
+    FROM host WHERE scheme || '://' || host IN (SELECT origin FROM robots)
 )
 
 -- judged_images: the same of images

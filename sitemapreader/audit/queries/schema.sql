@@ -305,19 +305,12 @@ FROM page WHERE is_listed AND not_judged IS NULL;
 CREATE TABLE target (          -- pages that others may name
     key VARCHAR, why VARCHAR   -- why that is wrong; NULL if it is not
 );
-CREATE VIEW canonical_hit AS   -- pages with another canonical page, and the rule that says so
-SELECT canonical_fault AS code, loc AS url,
-       CASE WHEN canonicals > 1 THEN canonicals || ' different ones, ' ELSE '' END || canonical
-           || CASE WHEN t.why IS NOT NULL THEN ', which ' || t.why
-                   WHEN canonical_key IN (SELECT key FROM url) THEN ', which is listed' ELSE '' END AS detail,
-       document, nullif(file, '') AS file, canonical_line AS file_line
-FROM page LEFT JOIN target t ON t.key = canonical_key WHERE canonical_fault IS NOT NULL;
-CREATE VIEW unlisted AS        -- pages of a built folder that may be indexed, and that no sitemap lists
-SELECT loc, file, is_archive_path(path_of(key)) AS is_archive FROM page
-WHERE NOT is_listed AND NOT is_named AND not_judged IS NULL AND title IS NOT NULL AND NOT is_hidden
-  AND refresh_url IS NULL
-  AND (canonical_key IS NULL OR canonical_key = final_key OR canonical_differs_by = 'slash')
-  AND statuses = '' AND key NOT IN (SELECT key FROM url) AND NOT is_numbered_path(path_of(key));
+CREATE TABLE canonical_hit (   -- pages with another canonical page, and the rule that says so
+    code VARCHAR, url VARCHAR, detail VARCHAR, document UINTEGER, file VARCHAR, file_line UINTEGER
+);
+CREATE TABLE unlisted (        -- pages of a built folder that may be indexed, and that no sitemap lists
+    loc VARCHAR, file VARCHAR, is_archive BOOLEAN
+);
 CREATE TABLE page_alternate (
     page VARCHAR,              -- key
     hreflang VARCHAR,          -- in lower case
