@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if find_spec("mcp") is None:
     pytest.skip("no mcp: pip install mcp", allow_module_level=True)
 
+from sitemapreader._mcp.memory import SiteMemory
 from sitemapreader._mcp.tools import _MAX_ROW_BYTES, ToolAnswer
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MORE = "there are more rows than fit in the result"
 
@@ -71,3 +76,20 @@ def test_what_an_earlier_call_has_read(were_complete: list[bool], said: str) -> 
     answer = ToolAnswer(site="https://a.example/")
     answer.remember(sites)
     assert (answer.reason, answer.complete) == (said, all(were_complete))
+
+
+def test_the_files_of_a_site(tmp_path: Path) -> None:
+    """They have a name that shows the host, is never too long, and is another for each URL."""
+    memory = SiteMemory(tmp_path)
+    names = [
+        memory.find_rows(url).name
+        for url in (
+            "https://A_b.example/",
+            "https://a_b.example:443/#x",
+            "http://a_b.example/",
+        )
+    ]
+    assert names[0] == names[1] != names[2]
+    assert re.fullmatch(r"a_b\.example-[0-9a-f]{16}\.jsonl", names[0])
+    long = memory.find_rows(f"https://{'a' * 63}.example/").name
+    assert re.fullmatch(r"a{60}-[0-9a-f]{16}\.jsonl", long)

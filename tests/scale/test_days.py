@@ -63,6 +63,8 @@ def read_day(output: Path, sites: list[str] | None, options: Any, **how: Any) ->
     assert find_missing(str(output), run) == [0]
     commit = run_partition(str(output), run.folder, 0)
     assert run_partition(str(output), run.folder, 0) == commit  # it is there already
+    tries = [*(output / run.folder / "tries" / "p-00000").iterdir()]
+    assert [each.name for each in tries] == [commit.token]
     totals = finish(str(output), run)
     assert (totals.finished, totals.committed, totals.hosts) == (True, 1, 3)
     rows = [

@@ -278,6 +278,26 @@ async def test_unlisted_urls_are_delivered(db: Path) -> None:
     assert count_urls(db) == 3  # what was delivered as unlisted is known from its page
 
 
+async def test_an_unlisted_url_that_was_not_handled_is_delivered_again(
+    db: Path,
+) -> None:
+    """It counts as delivered when the consumer requests more, and not before."""
+    await come(site(["a", "b"], ["c"]), db)
+    pages = site(["a"], ["c"])
+    unlisted_is_done = False
+    for requests_more in (False, True, True):
+        found: list[str] = []
+        changes = Changes(at_once(db), unlisted=True)
+        fetcher = MemoryFetcher(pages)
+        async with walk(sitemaps=[TOP], state=changes, fetcher=fetcher) as entries:
+            async for batch in entries.batches():
+                found += [each.loc.removeprefix(HOME) for each in batch]
+                if not requests_more:
+                    break
+        assert found == ([] if unlisted_is_done else ["b"])
+        unlisted_is_done = requests_more
+
+
 @pytest.mark.parametrize("name", ["changes", "unlisted", "gone", "revisit"])
 def test_changes_cannot_be_written_without_a_state(name: str) -> None:
     """The arguments of 0.3 answer with the object that has a state, and cannot be without one."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sitemapreader import Limits, State, watch, watch_sync
+from sitemapreader._many.sources import find_source
 from sitemapreader.changes import StateError
 from sitemapreader.fetch.local import MemoryFetcher
 from tests.support.clock import DAY, PassingTime
@@ -390,3 +391,11 @@ def test_sites_that_are_none(db: Path, sites: Any, kind: Any) -> None:
     """What is no list of sites is refused, too."""
     with pytest.raises(kind):
         watch(sites, state=db)
+
+
+def test_a_file_is_no_site(db: Path) -> None:
+    """Nothing in a single file says that it is all of a site."""
+    db.with_name("a.xml").touch()
+    task = find_source(str(db.with_name("a.xml")))
+    with pytest.raises(ValueError, match=r"a\.xml is a single file: name its site"):
+        watch([task], state=db)
