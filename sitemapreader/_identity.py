@@ -13,13 +13,13 @@ import time
 from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 from yarl import URL
 
 from sitemapreader._types.errors import name_extra
-from sitemapreader._types.fields import bounded
+from sitemapreader._types.fields import bounded, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -127,18 +127,6 @@ def _check_agent(
         raise ValueError(f"{problem}, got {value!r}")
 
 
-def _check_form(
-    _: object,
-    field: attrs.Attribute[str],
-    value: str,
-) -> None:
-    forms = get_args(SignatureForm)
-    if value not in forms:
-        raise ValueError(
-            f"`{field.name}` must be one of {', '.join(forms)}, got {value!r}"
-        )
-
-
 @attrs.frozen
 class Identity:
     """A crawler's name and the Ed25519 key that signs its requests.
@@ -164,7 +152,7 @@ class Identity:
     key_file: str = attrs.field(converter=os.fspath)
     agent: str = attrs.field(validator=_check_agent)
     form: SignatureForm = attrs.field(
-        default="string", kw_only=True, validator=_check_form
+        default="string", kw_only=True, validator=one_of(SignatureForm)
     )
     seconds: int = attrs.field(
         default=60, kw_only=True, validator=bounded(1, _MAX_SECONDS, "60")

@@ -19,8 +19,8 @@ import attrs
 from sitemapreader import Follow
 from sitemapreader._event_loop import run_in_daemon
 from sitemapreader._types.errors import FetchError
+from sitemapreader._types.fields import one_of
 from sitemapreader._types.issues import IssueCode, show_url
-from sitemapreader._types.options import one_of
 from sitemapreader._types.urls import (
     has_suffixes,
     has_web_scheme,

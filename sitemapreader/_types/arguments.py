@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import attrs
 
-from sitemapreader._types.fields import answer_fields
+from sitemapreader._types.fields import answer_fields, check_flag, one_of
 from sitemapreader._types.models import Format, SitemapEntry
 from sitemapreader._types.options import (
     check_count,
-    check_flag,
     check_formats,
     check_function,
-    one_of,
     whole_number,
 )
 from sitemapreader._types.urls import HostScope, has_web_scheme

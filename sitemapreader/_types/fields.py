@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import wraps
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
 
 import attrs
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 C = TypeVar("C", bound=type)
+Validator: TypeAlias = "Callable[[object, attrs.Attribute[Any], Any], None]"
 
 WALK_ARGUMENTS = frozenset(
     {
@@ -81,9 +82,7 @@ def _advise_fields(
         raise TypeError(f"{kind.__name__} has no argument {name!r}:{hint or NO_HINT}")
 
 
-def bounded(
-    least: Any, most: Any, example: str
-) -> Callable[[object, attrs.Attribute[Any], object], None]:
+def bounded(least: Any, most: Any, example: str) -> Validator:
     """Make an attrs validator for a number or a timedelta between two bounds.
 
     Raises TypeError for another type, and ValueError beyond the bounds; `None` passes where it is
@@ -111,5 +110,40 @@ def bounded(
             raise TypeError(said)
         if not least <= value <= most:
             raise ValueError(said)
+
+    return check
+
+
+def of_type(
+    kind: type,
+    hint: str = "",
+) -> Validator:
+    """Make an attrs validator for values of a type; its TypeError ends with the hint."""
+
+    def check(_: object, field: attrs.Attribute[Any], value: object) -> None:
+        if not isinstance(value, kind):
+            raise TypeError(
+                f"{field.name} must be of type {kind.__name__}, got {value!r}{hint}"
+            )
+
+    return check
+
+
+check_flag = of_type(bool)
+
+
+def one_of(choices: Any) -> Validator:
+    """Make an attrs validator for an argument that is one of the words of a Literal."""
+    words = get_args(choices)
+
+    def check(
+        _: object,
+        field: attrs.Attribute[str],
+        value: str,
+    ) -> None:
+        if value not in words:
+            raise ValueError(
+                f"`{field.name}` must be one of {', '.join(words)}, got {value!r}"
+            )
 
     return check

@@ -12,11 +12,11 @@ from datetime import timedelta
 from inspect import iscoroutinefunction
 from itertools import chain
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
-from sitemapreader._types.fields import answer_fields
+from sitemapreader._types.fields import answer_fields, check_flag
 from sitemapreader._types.models import Format
 from sitemapreader._version import __version__
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from sitemapreader._identity import Identity
+    from sitemapreader._types.fields import Validator
 
 
 MIB = 1024 * 1024
@@ -99,16 +100,6 @@ def check_count(
         raise ValueError(f"{name} must be at least {least}, got {value!r}")
 
 
-def check_flag(
-    _: object,
-    field: attrs.Attribute[bool],
-    value: object,
-) -> None:
-    """Raise TypeError unless the value is a bool: an attrs validator."""
-    if not isinstance(value, bool):
-        raise TypeError(f"{field.name} must be of type bool, got {value!r}")
-
-
 def _delay(
     _: object,
     field: attrs.Attribute[float],
@@ -123,9 +114,7 @@ def _delay(
         raise ValueError(said)
 
 
-def _tuple_of(
-    kind: type, example: str
-) -> Callable[[object, attrs.Attribute[Any], object], None]:
+def _tuple_of(kind: type, example: str) -> Validator:
     """Make an attrs validator for several values of a type."""
 
     def check(
@@ -148,7 +137,7 @@ def _tuple_of(
 
 def whole_number(
     least: int = 1,
-) -> Callable[[object, attrs.Attribute[Any], object], None]:
+) -> Validator:
     """Make an attrs validator for a whole number; `None` passes where it is the default."""
 
     def check(_: object, field: attrs.Attribute[Any], value: object) -> None:
@@ -456,23 +445,6 @@ class FetchOptions:
             )
 
     __repr__ = _show_changed
-
-
-def one_of(choices: Any) -> Callable[[object, attrs.Attribute[str], str], None]:
-    """Make an attrs validator for an argument that is one of the words of a Literal."""
-    words = get_args(choices)
-
-    def check(
-        _: object,
-        field: attrs.Attribute[str],
-        value: str,
-    ) -> None:
-        if value not in words:
-            raise ValueError(
-                f"`{field.name}` must be one of {', '.join(words)}, got {value!r}"
-            )
-
-    return check
 
 
 ExtraFormats: TypeAlias = "Iterable[Literal['html'] | Format]"

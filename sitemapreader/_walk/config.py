@@ -17,13 +17,13 @@ from sitemapreader._types.arguments import (
     Search,
     TakeChild,
 )
+from sitemapreader._types.fields import check_flag
 from sitemapreader._types.hosts import HostMap
 from sitemapreader._types.issues import Issue, without_userinfo
 from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader._types.options import (
     FetchOptions,
     Limits,
-    check_flag,
     check_function,
 )
 from sitemapreader._types.outcomes import Document

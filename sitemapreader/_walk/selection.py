@@ -13,7 +13,7 @@ from attrs.converters import optional
 
 from sitemapreader._types.arguments import Sample
 from sitemapreader._types.dates import as_since, as_until
-from sitemapreader._types.options import check_flag, one_of
+from sitemapreader._types.fields import check_flag, one_of
 from sitemapreader._types.patterns import compile_pattern
 
 Undated: TypeAlias = Literal["keep", "drop"]

@@ -9,40 +9,23 @@ from typing import Any
 
 import attrs
 
-from sitemapreader._types.fields import NESTED_ARGUMENTS, bounded
+from sitemapreader._types.fields import NESTED_ARGUMENTS, bounded, of_type
 from sitemapreader._types.instead import answer_keywords
 from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader.fetch import Identity
 
 
-def _check_fetch(
+def _check_secrets(
     _: object,
     field: attrs.Attribute[FetchOptions],
     value: FetchOptions,
 ) -> None:
-    if not isinstance(value, FetchOptions):
-        raise TypeError(
-            f"{field.name} must be of type FetchOptions, got {value!r}: "
-            f"write {field.name}=FetchOptions(...)"
-        )
     has_password = value.proxy is not None and "@" in value.proxy
     if value.headers or has_password:
         raise ValueError(
             f"{field.name} cannot have headers or a proxy with a password, because they would be "
             "written into the output, and headers would go to every host of the list: let the "
             "proxy identify its clients by their addresses"
-        )
-
-
-def _check_limits(
-    _: object,
-    field: attrs.Attribute[Limits],
-    value: object,
-) -> None:
-    if not isinstance(value, Limits):
-        raise TypeError(
-            f"{field.name} must be of type Limits, got {value!r}: "
-            f"write {field.name}=Limits(...)"
         )
 
 
@@ -98,8 +81,16 @@ class ScaleOptions:
     confirm_seconds: float = attrs.field(
         default=82_800.0, validator=bounded(0.0, _LONGEST_SECONDS, "82_800")
     )
-    fetch: FetchOptions = attrs.field(factory=FetchOptions, validator=_check_fetch)
-    limits: Limits = attrs.field(factory=Limits, validator=_check_limits)
+    fetch: FetchOptions = attrs.field(
+        factory=FetchOptions,
+        validator=[
+            of_type(FetchOptions, ": write fetch=FetchOptions(...)"),
+            _check_secrets,
+        ],
+    )
+    limits: Limits = attrs.field(
+        factory=Limits, validator=of_type(Limits, ": write limits=Limits(...)")
+    )
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields that differ from the defaults, as JSON for `from_json`.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import attrs
 
 from sitemapreader._columns import Column
-from sitemapreader._types.options import one_of
+from sitemapreader._types.fields import one_of
 from sitemapreader._types.rows import Rows, get_column
 from sitemapreader._types.urls import host_of
 
