@@ -109,9 +109,12 @@ class AuditRun:
         old = self._old
         network = reading.network
         self._hosts = HostMap(network.map_hosts)
-        begun = monotonic()
         limits = reading.limits or Limits()
         most = limits.max_time
+        # of the whole audit: the walk has some of the time
+        until = monotonic() + min(
+            limits.walk_seconds, most.total_seconds() if most else math.inf
+        )
         async with AsyncExitStack() as stack:
             online = reading
             requests_pages = self._requests_pages
@@ -134,27 +137,22 @@ class AuditRun:
                     fetcher = cast("HttpFetcher", fetcher).client()
             else:
                 fetcher = cast("Fetcher", source.fetcher)
-            # those of the whole audit: the walk has had some of them
-            seconds = min(
-                limits.walk_seconds, most.total_seconds() if most else math.inf
-            )
             if is_http and self._needs_robots():
                 await fetch_robots(
                     self._database,
                     fetcher,
                     network.user_agent,
-                    seconds=seconds - (monotonic() - begun),
+                    seconds=until - monotonic(),
                 )
             if requests_pages or source.kind != "sitemap":
                 named = [source.url, *find_old_host(self._database)]
                 if old is not None:
                     named.append(old.url)
-                left = seconds - (monotonic() - begun)
                 await self._visits.visit(
                     fetcher,
                     network,
                     named,
-                    seconds=left,
+                    until=until,
                     is_http=requests_pages,
                 )
 
@@ -213,12 +211,11 @@ class AuditRun:
         """Return the result; `head` are facts that only the caller knows."""
         database = self._database
         findings = self.runner.find()
-        if baseline is not None:
-            for finding in findings:
-                mark_new(database, finding, int(self._figures.examples))
         pages = describe_pages(database)
         mended = {}
         if baseline is not None:
+            for finding in findings:
+                mark_new(database, finding, int(self._figures.examples))
             mended = find_mended(
                 database,
                 findings,

@@ -210,13 +210,13 @@ class SiteVisits:
         network: FetchOptions,
         trusted: Iterable[str],
         *,
-        seconds: float,
+        until: float,
         is_http: bool,
     ) -> None:
         """Visit pages of a site, and a made-up one in each large folder of it.
 
-        `seconds` are for all of them. What robots.txt disallows need not be listed in a folder.
-        Without `is_http` pages are files of the fetcher's folder.
+        They end `until` a time of `monotonic`. What robots.txt disallows need not be listed in a
+        folder. Without `is_http` pages are files of the fetcher's folder.
         """
         wanted: dict[str, int | None] = {"listed": 0, "old": 0}
         number = None
@@ -237,7 +237,7 @@ class SiteVisits:
             if isinstance(fetcher, FolderFetcher):
                 why = self._look_up(fetcher)
             else:
-                await self._request(fetcher, network, trusted, seconds)
+                await self._request(fetcher, network, trusted, until)
         for kind, most in wanted.items():
             if most != 0:
                 self._record(kind, why)
@@ -334,7 +334,7 @@ class SiteVisits:
         fetcher: Fetcher,
         network: FetchOptions,
         trusted: Iterable[str],
-        seconds: float,
+        until: float,
     ) -> None:
         figures = self._figures
         database = self._database
@@ -343,7 +343,7 @@ class SiteVisits:
         )
         probes = {make_up_path(folder): folder for folder in largest}
         urls = [*probes, *database.ask_column(_PAGE_QUERIES["list_sample"])]
-        begun = monotonic()
+        until = min(until, monotonic() + figures.page_seconds)
         request = partial(
             visit_pages,
             fetcher=fetcher,
@@ -353,8 +353,7 @@ class SiteVisits:
             trusted=tuple(trusted),
             respect_robots=network.respect_robots,
         )
-        seconds = min(figures.page_seconds, seconds)
-        visits = request(urls, seconds=seconds, probes=probes)
+        visits = request(urls, seconds=until - monotonic(), probes=probes)
         visited: list[PageVisit] = []
         is_probed = False
         async with aclosing(visits):
@@ -373,8 +372,8 @@ class SiteVisits:
         if not is_probed:
             self.missing[Need.PROBES] = "no made-up path got a response"
         if targets := self._list_targets():
-            left = seconds - (monotonic() - begun)
-            async with aclosing(request(targets, seconds=max(left, 0.0))) as visits:
+            left = max(until - monotonic(), 0.0)
+            async with aclosing(request(targets, seconds=left)) as visits:
                 self._insert_targets([each async for each in visits])
 
     def _list_targets(self) -> list[str]:
