@@ -165,7 +165,7 @@ class Console:
             self.print_error(line)
 
 
-def describe_issue(issue: Issue, note: str = "") -> str:
+def describe_issue(issue: Issue, note: str) -> str:
     """Return the message of an Issue, with the URL and the text that it is about."""
     meaning = name_options(issue.code.meaning)
     subject = [issue.url or "", name_options(issue.value or "")]

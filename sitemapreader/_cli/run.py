@@ -76,9 +76,7 @@ def find_rooted(text: str, arguments: argparse.Namespace) -> SiteTask:
     return task
 
 
-def find_sources(
-    arguments: argparse.Namespace, find: Find = find_rooted
-) -> list[SiteTask]:
+def find_sources(arguments: argparse.Namespace, find: Find) -> list[SiteTask]:
     """Return the sources that the command line names, before anything is fetched.
 
     Raises UsageError if a word is not a source, if there is none, or if standard input is named
@@ -185,7 +183,7 @@ class SourceRun:
     def make_site_run(
         self,
         *,
-        on_end: OnEnd | None = None,
+        on_end: OnEnd | None,
         on_site: OnSite | None = None,
         on_issue: OnIssue | None = None,
     ) -> SiteRun:

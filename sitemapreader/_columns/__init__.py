@@ -200,7 +200,7 @@ def has_nothing(values: list[Any]) -> bool:
 def choose_columns(
     names: Sequence[str] | None,
     *,
-    has_sites: bool = False,
+    has_sites: bool,
 ) -> tuple[Column, ...]:
     """Return the columns of these names, in this order; `COLUMNS` for `None`.
 

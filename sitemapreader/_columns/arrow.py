@@ -88,7 +88,7 @@ def _type_of(annotation: Any) -> pa.DataType:
 
 def make_batches(
     parts: Sequence[OutputRows],
-    columns: tuple[Column, ...] = COLUMNS,
+    columns: tuple[Column, ...],
 ) -> list[pa.RecordBatch]:
     """Return all rows as one batch, if there are any."""
     if any(parts):

@@ -35,7 +35,7 @@ from sitemapreader._types.outcomes import NOT_DUE, NOT_READ, SiteOutcome, SiteSt
 from sitemapreader._types.rows import Rows, SiteRows
 from sitemapreader._types.urls import url_key
 from sitemapreader._walk.config import shorten
-from sitemapreader._walk.context import Batch, UrlAllowance, borrow_fetcher
+from sitemapreader._walk.context import Batch, UrlAllowance
 from sitemapreader._walk.filters import SeenKeys
 from sitemapreader._walk.stream import (
     Channel,
@@ -323,12 +323,7 @@ class SiteRun(TaskStream[SiteBatch]):
 
     async def _fill_channel(self) -> None:
         config = self._config
-        borrowed = borrow_fetcher(
-            config.fetcher,
-            config.options,
-            config.limits,
-            keepalive_seconds=_KEEPALIVE_SECONDS,
-        )
+        borrowed = config.borrow_fetcher(keepalive_seconds=_KEEPALIVE_SECONDS)
         async with borrowed as fetcher:
             self._config = attrs.evolve(config, fetcher=fetcher)
             self._limits.begin()

@@ -126,7 +126,7 @@ class CheckedTask(SiteTask):
         config: WalkConfig,
         due: frozenset[str] | None,
         limits: Limits,
-        queue_per_worker: int = 0,
+        queue_per_worker: int,
     ) -> WalkConfig:
         """Return the arguments of a run for one of its sites; `due` has the URLs to request."""
         site = None if self.kind == "sitemap" else self.url

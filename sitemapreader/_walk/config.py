@@ -6,6 +6,7 @@ Misuse raises at once, with what to write instead.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -34,6 +35,8 @@ from sitemapreader.fetch.client import Fetcher, find_settings
 from sitemapreader.fetch.local import FolderFetcher
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
     from sitemapreader._types.hosts import HostPairs
     from sitemapreader._walk.context import Batch, UrlAllowance
     from sitemapreader._walk.memory import WalkMemory
@@ -188,6 +191,14 @@ class WalkConfig:
         """The `file:` URLs that the caller named."""
         return frozenset(filter(is_file_url, self.named))
 
+    def borrow_fetcher(self, **more: Any) -> AbstractAsyncContextManager[Fetcher]:
+        """Return a context with the caller's fetcher, or an HttpFetcher, closed at its end."""
+        if self.fetcher is not None:
+            return nullcontext(self.fetcher)
+        from sitemapreader.fetch.http import HttpFetcher  # noqa: PLC0415 (aiohttp takes 150 ms)
+
+        return HttpFetcher(self.options, limits=self.limits, **more)
+
 
 def check_asking(config: WalkConfig) -> None:
     """Raise ValueError if pages may not be requested."""
@@ -209,7 +220,7 @@ def _check_type(
     name: str,
     value: object,
     kind: type,
-    example: str = "",
+    example: str,
 ) -> None:
     if value is not None and not isinstance(value, kind):
         raise TypeError(

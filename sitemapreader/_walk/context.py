@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 import attrs
 
@@ -22,12 +22,11 @@ from sitemapreader.fetch.hosts import HostBreaker
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterator
-    from contextlib import AbstractAsyncContextManager
 
     from sitemapreader._types.options import FetchOptions, Limits
     from sitemapreader._types.outcomes import Document
     from sitemapreader._walk.report import Report
-    from sitemapreader.fetch.client import Client, Fetcher
+    from sitemapreader.fetch.client import Client
     from sitemapreader.fetch.local import StoredResponse
 
 T = TypeVar("T")
@@ -271,17 +270,3 @@ class WalkContext:
     async def report_error(self, error: FetchError, document: Document) -> None:
         """Report the Issue of a failed fetch."""
         await self.report_issue(issue_from_error(error, document), document)
-
-
-def borrow_fetcher(
-    fetcher: Fetcher | None,
-    options: FetchOptions,
-    limits: Limits,
-    **fetcher_arguments: Any,
-) -> AbstractAsyncContextManager[Fetcher]:
-    """Return a context with the given fetcher; or an HttpFetcher, which is closed at the end."""
-    if fetcher is not None:
-        return nullcontext(fetcher)
-    from sitemapreader.fetch.http import HttpFetcher  # noqa: PLC0415 (aiohttp takes 150 ms)
-
-    return HttpFetcher(options, limits=limits, **fetcher_arguments)

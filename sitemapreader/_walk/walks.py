@@ -19,7 +19,6 @@ from sitemapreader._walk.context import (
     Batch,
     UrlAllowance,
     WalkContext,
-    borrow_fetcher,
 )
 from sitemapreader._walk.memory import WalkMemory
 from sitemapreader._walk.parts import build_parts
@@ -275,7 +274,7 @@ class Walk(TaskStream[Batch]):
         """Make the parts of the walk, and walk with them."""
         config = self._config
         async with AsyncExitStack() as stack:
-            borrowed = borrow_fetcher(config.fetcher, config.options, config.limits)
+            borrowed = config.borrow_fetcher()
             fetcher = await stack.enter_async_context(borrowed)
             parts = build_parts(
                 config,

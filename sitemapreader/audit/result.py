@@ -356,7 +356,7 @@ class Audit(AuditReport):
             OSError: the file cannot be written.
         """
         find_hits_suffix(path)
-        columns = (*self._add_new(HIT_COLUMNS), *_FINDING_COLUMNS)
+        columns = (*self._list_columns(), *_FINDING_COLUMNS)
         number = 0
         with (
             self._database.map_disk_errors(),
@@ -376,9 +376,9 @@ class Audit(AuditReport):
 
     def _write_workbook(self, path: FilePath) -> None:
         """Write a workbook: a sheet of all hits, and one of the visited pages."""
-        columns = self._add_new(HIT_COLUMNS)
+        columns = (*_FINDING_COLUMNS, *self._list_columns())
         with self._database.map_disk_errors(), open_output(path) as output:
-            output.begin_sheet("findings", (*_FINDING_COLUMNS, *columns))
+            output.begin_sheet("findings", columns)
             for batch in self._list_hits():
                 output.write_records(batch)
             if self._has_pages:
@@ -390,11 +390,11 @@ class Audit(AuditReport):
     def _has_pages(self) -> bool:
         return self.facts.pages is not None or self.facts.old_pages is not None
 
-    def _add_new(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    def _list_columns(self) -> tuple[Column, ...]:
         """Return the columns of hits, with one for new ones beside a baseline."""
         if self.facts.baseline is None:
-            return columns
-        return (*columns, _NEW_COLUMN)
+            return HIT_COLUMNS
+        return (*HIT_COLUMNS, _NEW_COLUMN)
 
     def _list_rows(self, query: str) -> Iterator[list[tuple[Any, ...]]]:
         """Yield the rows of a query, some at a time."""
