@@ -34,7 +34,13 @@ from sitemapreader._types.outcomes import (
     Status,
     is_read_to_end,
 )
-from sitemapreader._types.urls import host_of, origin_of, parse_url, url_key
+from sitemapreader._types.urls import (
+    host_of,
+    origin_of,
+    parse_url,
+    require_text,
+    url_key,
+)
 from sitemapreader._walk.filters import EntryFilter
 from sitemapreader._walk.memory import explain_no_status
 from sitemapreader._walk.selection import Selection
@@ -282,7 +288,7 @@ async def answer_urls(
 ) -> Answers:
     """Explain several URLs as `why` does, whose arguments these are; `filters` by their names."""
     network = options or FetchOptions()
-    questions = [_Question(url, filters) for url in urls]
+    questions = [_Question(require_text("each of urls", url), filters) for url in urls]
     reports: list[Report] = []
     async with AsyncExitStack() as stack:
         if fetcher is None:
@@ -559,12 +565,15 @@ class _Question:
     def _add_fault(self, fault: PageFault, visit: PageVisit) -> None:
         """Add the cause that a fault of the page's response is."""
         is_redirected = visit.is_redirected
-        statuses = ", ".join(str(redirect.status) for redirect in visit.redirects)
+        statuses = [str(redirect.status) for redirect in visit.redirects]
+        redirects = "redirects"
+        if statuses:  # a caller's own fetcher may not name them
+            redirects += f" ({', '.join(statuses)})"
         if is_redirected and fault is not PageFault.LOGIN and not visit.error:
             self.add_target(
                 CauseCode.REDIRECTS,
                 visit.final_url,
-                f"the page redirects ({statuses}) to",
+                f"the page {redirects} to",
             )
         status = visit.status or 0
         if visit.error:
@@ -576,9 +585,7 @@ class _Question:
             self.add(CauseCode.STATUS, f"{subject} returns {status}")
         elif fault is PageFault.LOGIN:
             login = show_url(visit.final_url)
-            self.add(
-                CauseCode.LOGIN, f"the page redirects ({statuses}) to a login: {login}"
-            )
+            self.add(CauseCode.LOGIN, f"the page {redirects} to a login: {login}")
         elif fault is PageFault.SOFT_404:
             self.add(
                 CauseCode.SOFT_404,

@@ -40,7 +40,7 @@ from sitemapreader._types.options import (
     check_formats,
 )
 from sitemapreader._types.rows import EntryColumns
-from sitemapreader._types.urls import has_web_scheme
+from sitemapreader._types.urls import has_web_scheme, require_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -145,7 +145,7 @@ class SitemapReader:
         codings: tuple[str, ...] = (),
         extra_formats: ExtraFormats = (),
     ) -> None:
-        self.stats = ReadStats(url)
+        self.stats = ReadStats(require_text("url", url))
         self.on_block: Callable[[bytes], object] = bytes
         """Called with each block of the document, decompressed."""
         self.limits = limits or _DEFAULT_LIMITS

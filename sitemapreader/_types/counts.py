@@ -5,6 +5,7 @@ from __future__ import annotations
 _SINGULARS = {
     "children": "child",
     "entries": "entry",
+    "folders or sites": "folder or site",
     "indexes": "index",
     "sets of languages": "set of languages",
     "sitemaps or pages of a feed": "sitemap or page of a feed",

@@ -574,11 +574,16 @@ def are_clean_urls(locs: Sequence[str]) -> bool:
     return max(map(len, locs)) < PROTOCOL_MAX_LOC_CHARS
 
 
-def check_url(name: str, value: object) -> str:
-    """Return an absolute http(s) URL; raise TypeError or ValueError for anything else."""
+def require_text(name: str, value: object) -> str:
+    """Return a text; raise TypeError for anything else."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a text, got {type(value).__name__}")
-    value = trim(value)
+    return value
+
+
+def check_url(name: str, value: object) -> str:
+    """Return an absolute http(s) URL; raise TypeError or ValueError for anything else."""
+    value = trim(require_text(name, value))
     if not has_web_scheme(value) or not host_of(value):
         raise ValueError(
             f"{name} must be a full URL such as 'https://example.org/', got {value!r}"

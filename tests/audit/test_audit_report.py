@@ -38,7 +38,7 @@ NUMBERS: list[tuple[str, str]] = [
     }.items()),
     *((count_units(*pair), text) for pair, text in {
         (1, "URLs"): "1 URL", (0, "URLs"): "0 URLs", (201_944, "URLs"): "201,944 URLs",
-        (1, "indexes"): "1 index",
+        (1, "indexes"): "1 index", (1, "folders or sites"): "1 folder or site",
     }.items()),
     *((figures.show_percent(share), text) for share, text in {
         0.0: "0", 1e-7: "<0.001", 0.00001: "0.001", 0.00017: "0.017", 0.018: "1.8", 0.994: "99",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sitemapreader import SitemapReader, read
@@ -251,6 +253,18 @@ def test_a_wrong_namespace_on_the_element_itself_is_told() -> None:
     news = f"<n:news xmlns:n='{GOOGLE}news/1.0'><n:title>x</n:title></n:news>"
     events = read_events(write_map(write_record(news), write_record(news)))
     assert list_issues(events) == [(IssueCode.NAMESPACE, f"{GOOGLE}news/1.0")]
+
+
+# -- arguments
+
+
+@pytest.mark.parametrize("url", [5, b"https://www.example.org/", None, []])
+def test_a_url_that_is_no_text_is_refused_at_once(url: Any) -> None:
+    """Not at the first Issue, and not by what it lacks."""
+    with pytest.raises(TypeError, match="url must be a text, got"):
+        SitemapReader(url)
+    with pytest.raises(TypeError, match="url must be a text, got"):
+        read(b"", url=url)
 
 
 # -- links

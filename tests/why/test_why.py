@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from sitemapreader import Changes, FetchOptions, Follow, Limits, State, walk
-from sitemapreader.fetch import MemoryFetcher
+from sitemapreader.fetch import MemoryFetcher, StoredResponse
 from sitemapreader.presence import Cause, CauseCode, Explanation, Verdict, why, why_sync
 from tests.support.clock import DAY, SetClock
 from tests.support.commands import run, serving
@@ -761,3 +761,25 @@ async def test_records_that_could_not_be_read_are_counted() -> None:
     assert cause.message == (
         "none of 2 records in 1 sitemap lists it; 1 record more could not be read"
     )
+
+
+@pytest.mark.parametrize("urls", [[5], ["https://example.org/", b"https://a.org/"]])
+async def test_a_url_that_is_no_text_is_refused(urls: Any) -> None:
+    """Before anything is requested."""
+    fetcher = MemoryFetcher({})
+    with pytest.raises(TypeError, match="each of urls must be a text, got"):
+        await why(urls, fetcher=fetcher)
+    assert not fetcher.requested
+
+
+async def test_a_fetcher_that_names_no_redirects_leaves_their_statuses_out() -> None:
+    """The target is known by the address of the response."""
+    home = "https://example.org/"
+    pages: dict[str, Any] = {
+        f"{home}robots.txt": f"Sitemap: {home}all".encode(),
+        f"{home}all": urlset(f"{home}new"),
+        f"{home}old": StoredResponse(f"{home}new", b"A page"),
+    }
+    (explanation,) = await why(f"{home}old", fetcher=MemoryFetcher(pages))
+    cause = causes_of(explanation)[CauseCode.REDIRECTS]
+    assert cause.message.startswith(f"the page redirects to {home}new, which is listed")
