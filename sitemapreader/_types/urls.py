@@ -69,6 +69,9 @@ PLAIN_URL = re.compile(r"https?://[!\"$-.0-;=>@-z|-~][!-;=-z|-~]{0,2000}+")
 _SUSPECT_CHARACTERS = (" ", "{", "<", "\t", "\n", "\r", "\x7f", _REPLACEMENT_CHARACTER)
 """Characters that may mean an error or a warning."""
 
+_PATH_FROM_ROOT = re.compile("(?>/(?![./])[!$&-.0-;=?-Z_a-z~]*+)++")
+"""A path from the root, perhaps with a query, that a URL has as it is written."""
+
 _CLIMBING = ("..", "%2e", "%2E", "\t", "\r", "\n")
 _PARTS = re.compile(
     r"([A-Za-z][A-Za-z0-9+.-]*+:)?(//[^/?#]*+)?([^?#]*+)(\?[^#]*+)?(#.*+)?", re.DOTALL
@@ -528,6 +531,18 @@ def read_loc(text: str, base: str) -> tuple[str, list[IssueCode]]:
         return "", [error]
     if has_web_scheme(text):
         return text, codes or url_warnings(text)
+    return _read_relative_loc(text, base, codes)
+
+
+def _read_relative_loc(
+    text: str, base: str, codes: list[IssueCode]
+) -> tuple[str, list[IssueCode]]:
+    """Return the absolute URL of a relative loc, with its Issues and the Issues of its blanks."""
+    if _PATH_FROM_ROOT.fullmatch(text) and len(base) < PROTOCOL_MAX_LOC_CHARS:
+        scheme, host, *_ = _split_base(base)
+        joined = f"{scheme}{host}{text}"
+        if PLAIN_URL.fullmatch(joined) and "[" not in host:
+            return joined, [IssueCode.RELATIVE_LOC, *codes]
     host = _FIRST_SEGMENT.match(text)[0].partition(":")[0]  # type: ignore[index]  # it may be empty
     if host in _NO_HOSTS and host != host_of(base):
         return "", [IssueCode.HOST_NOT_PUBLIC]
