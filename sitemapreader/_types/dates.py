@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, timezone
+from itertools import starmap
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 if TYPE_CHECKING:
@@ -98,8 +99,7 @@ def parse_lastmod(text: str) -> datetime | None:
     """
     try:
         if mail := _PLAIN_MAIL.fullmatch(text):
-            day, month, year, clock, zone = mail.groups("Z")
-            return _from_iso(f"{year}-{_MONTH_NUMBERS[month]}-{day}T{clock}{zone}")
+            return _make_mail_date(*mail.groups(""))
         if PLAIN_DATE.fullmatch(text):
             return _from_iso(text if len(text) > 10 else text + "T00Z")
     except ValueError:  # 30 February
@@ -108,6 +108,17 @@ def parse_lastmod(text: str) -> datetime | None:
     if moment is None or moment.year < FIRST_YEAR:
         return None
     return moment
+
+
+def _make_mail_date(
+    day: str,
+    month: str,
+    year: str,
+    clock: str,
+    zone: str,
+) -> datetime:
+    number = _MONTH_NUMBERS[month]
+    return _from_iso(f"{year}-{number}-{day}T{clock}{zone or 'Z'}")
 
 
 def parse_http_date(text: str) -> datetime | None:
@@ -235,6 +246,7 @@ def _offset(text: str) -> timezone:
 
 # One match of the joined column takes a tenth of the time of one match for each value.
 _PLAIN_COLUMN = re.compile(rf"(?>(?:(?>{PLAIN_DATE.pattern}|)\n)*)", re.ASCII)
+_MAIL_LINE = re.compile(f"^{_PLAIN_MAIL.pattern}$", re.ASCII | re.MULTILINE)
 _FEW_DATES = 8
 """Dates that are read one by one, because one of them is unusual."""
 
@@ -245,9 +257,12 @@ def parse_column(texts: list[str]) -> list[datetime | None]:
     try:
         if _PLAIN_COLUMN.fullmatch(column):
             return parse_plain_dates(texts)
+        # in feeds, all have the form of mail
+        mail = _MAIL_LINE.findall(column)
+        if len(mail) == len(texts) == column.count("\n"):
+            return list(starmap(_make_mail_date, mail))
     except ValueError:  # 30 February
         pass
-    # in feeds, all have the form of mail
     if len(texts) <= _FEW_DATES or texts[0][:1].isalpha():
         return list(map(parse_lastmod, texts))
     middle = len(texts) // 2

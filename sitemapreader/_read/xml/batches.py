@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from codecs import getincrementaldecoder
-from functools import lru_cache
+from functools import lru_cache, partial
 from io import IncrementalNewlineDecoder
 from typing import TYPE_CHECKING
 
@@ -210,15 +210,15 @@ class TextWindow:
     Bytes that are not UTF-8 become lone surrogates.
     """
 
-    def __init__(self, start: int) -> None:
+    def __init__(self, start: int, *, is_checked: bool) -> None:
         self.text = ""
         self.position = start
         """Place in the text where the unread part begins."""
         self._decoder = IncrementalNewlineDecoder(
             _UTF_8("surrogateescape"), translate=True
         )
-        self.is_sound = True
-        """False once a character was none of XML's."""
+        self.is_sound = is_checked
+        """True if all characters are XML's, as far as they are checked."""
         self._line = 1
         self._counted = 0
         """`_line` is the line of this place in the text."""
@@ -227,7 +227,7 @@ class TextWindow:
     def add(self, data: bytes, *, final: bool) -> None:
         """Add the next bytes, perhaps the last."""
         text = self._decoder.decode(data, final)
-        lines = count_sound_lines(text)
+        lines = count_sound_lines(text) if self.is_sound else None
         if lines is None:
             self.is_sound = False
             lines = text.count("\n")
@@ -267,7 +267,7 @@ class XmlReader:
         self.format = prolog.format
         self._stats = stats
         self._limits = limits
-        self._window = TextWindow(start)
+        self._window = TextWindow(start, is_checked=prolog.format.is_protocol)
         self._next_size = 0
         """Size that the window must reach before it is searched again."""
         self._context = RecordContext(
@@ -347,8 +347,8 @@ class XmlReader:
         """Read the next records before a place; mend a refused one; return if there are any."""
         window = self._window
         start = window.position
-        line = window.count_lines(start)
-        batch = yield from self._tree.parse_batch(window.text, start, end, line)
+        count_lines = partial(window.count_lines, start)
+        batch = yield from self._tree.parse_batch(window.text, start, end, count_lines)
         if batch:
             window.position = batch.end
             segments = self._tree.read_columns(batch, self._stats)
@@ -371,8 +371,8 @@ class XmlReader:
         record = None
         if not is_cut:
             text = window.text[record_start:record_end]
-            line = window.count_lines(record_start)
-            record = yield from self._tree.parse_record(text, line)
+            count_lines = partial(window.count_lines, record_start)
+            record = yield from self._tree.parse_record(text, count_lines)
         if record is None:
             yield from self._mend_record(span)
         else:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader._read.entries import group_fields
 from sitemapreader._read.media import find_single_image
+from sitemapreader._read.record import find_plain_text
 from sitemapreader._read.vocabulary import FEED_DATES, MEDIA
 from sitemapreader._read.xml.record_texts import RecordTexts
 
@@ -37,18 +38,18 @@ def collect_feed_texts(
         fields = group_fields(names, element)
         loc = find_link(fields.get("link", ()))
         lastmod = _find_date_text(fields, FEED_DATES[record])
-        title = _find_single_text(fields.get("title", ()))
+        title = _find_title(fields.get("title", ()))
         if MEDIA in fields:
             found = _find_only_images(names, fields[MEDIA])
             if found is None:
                 odd.add(place)
             else:
                 images[place] = found
-        if loc is None or lastmod is None or title is None:
+        if loc is None or lastmod is None:
             odd.add(place)
         locs.append(loc or "")
         lastmods.append(lastmod or "")
-        titles.append(title or "")
+        titles.append(title)
     columns = [locs, lastmods, list[str](), list[str]()]
     return RecordTexts(stats, len(elements), columns, odd, titles=titles, images=images)
 
@@ -66,6 +67,13 @@ def _find_single_text(elements: Sequence[Element]) -> str | None:
     if len(elements) > 1 or len(first) or first.keys():
         return None
     return first.text
+
+
+def _find_title(elements: Sequence[Element]) -> str:
+    """Return the text of the first title that has some."""
+    return _find_single_text(elements) or next(
+        filter(None, map(find_plain_text, elements)), ""
+    )
 
 
 def _find_single_alternate(links: Sequence[Element]) -> str | None:
