@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 from sitemapreader._bytes.lines import read_line_ends
 from sitemapreader._read.entries import deliver_pages, read_record
 from sitemapreader._read.record import Record, RecordContext
-from sitemapreader._read.vocabulary import KNOWN_TAGS, NAMESPACES, OWN, RECORD_OF, XHTML
+from sitemapreader._read.vocabulary import (
+    KNOWN_TAGS,
+    MAX_NAMESPACES,
+    NAMESPACES,
+    OWN,
+    RECORD_OF,
+    XHTML,
+)
 from sitemapreader._read.xml.markup import (
     ATTRIBUTES,
     CLOSINGS,
@@ -28,7 +35,7 @@ from sitemapreader._read.xml.markup import (
 )
 from sitemapreader._read.xml.mend import Mender
 from sitemapreader._read.xml.patterns import LONGEST_TRIED, PatternReader
-from sitemapreader._read.xml.prolog import Prolog, read_common_prolog
+from sitemapreader._read.xml.prolog import Prolog, read_around, read_common_prolog
 from sitemapreader._read.xml.tree import TreeReader
 from sitemapreader._types.issues import IssueCode, list_errors
 from sitemapreader._types.rows import join_rows
@@ -419,6 +426,10 @@ class XmlReader:
         if not is_sound:
             is_tail = why is not None
             is_sound = self._tree.is_well_formed_around(text, is_tail=is_tail)
+            most = self._limits.attributes + MAX_NAMESPACES
+            if is_sound and not is_tail and read_around(prolog, text, most):
+                self._window.position = end
+                return
         yield from self._mend(start, end, is_sound=lambda: is_sound, why=why)
 
     def _mend(

@@ -23,8 +23,8 @@ ATTRIBUTES = r"""[^<>"']*+(?>(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*)"""
 COMMENT_START = "<!--"
 COMMENT_END = "-->"
 SECTION_START = "<![CDATA["
-_SECTION_END = "]]>"
-CLOSINGS = {COMMENT_START: COMMENT_END, "<?": "?>", SECTION_START: _SECTION_END}
+SECTION_END = "]]>"
+CLOSINGS = {COMMENT_START: COMMENT_END, "<?": "?>", SECTION_START: SECTION_END}
 """Markup that holds no elements: how it begins, how it ends."""
 HIDDEN = r"(?s:<(?:!--.*?(?:-->|\Z)|!\[CDATA\[.*?(?:\]\]>|\Z)|\?.*?(?:\?>|\Z)))"
 """The same from left to right, each up to the end of the text if nothing closes it.
@@ -94,7 +94,7 @@ def are_closed(outside: str) -> bool:
     # one character is found ten times as fast as three
     return not (
         ("[" in outside and SECTION_START in outside)
-        or ("]" in outside and _SECTION_END in outside)
+        or ("]" in outside and SECTION_END in outside)
     )
 
 
@@ -103,7 +103,7 @@ def cut_sections(text: str) -> str:
     if "[" not in text:
         return text
     before, *sections = text.split(SECTION_START)
-    parts = [section.partition(_SECTION_END) for section in sections]
+    parts = [section.partition(SECTION_END) for section in sections]
     if not all(end for _, end, _ in parts):
         return text
     return "".join([before, *(behind for *_, behind in parts)])
@@ -112,7 +112,7 @@ def cut_sections(text: str) -> str:
 def has_open_section(text: str) -> bool:
     """Return whether a CDATA section begins before the one before it ends."""
     _, *sections = text.split(SECTION_START)
-    return not all(map(str.__contains__, sections, repeat(_SECTION_END)))
+    return not all(map(str.__contains__, sections, repeat(SECTION_END)))
 
 
 def find_odd_references(texts: Sequence[str]) -> list[int]:

@@ -36,6 +36,10 @@ from sitemapreader._read.vocabulary import (
 )
 from sitemapreader._read.xml.markup import (
     ATTRIBUTES,
+    HIDDEN,
+    SECTION_END,
+    SECTION_START,
+    expand_name,
     find_namespaces,
     is_well_formed,
     parse_attributes,
@@ -203,6 +207,39 @@ class Prolog:
         return name.key == XHTML or (
             name.key not in NAMESPACES.values() and is_expected
         )
+
+
+_TAG_AROUND = re.compile(rf"{HIDDEN}|<(/?)([^\W\d][\w.:\xb7-]*+)({ATTRIBUTES})>")
+_LONGEST_AROUND = 8_192
+"""Characters around records that are read at once; in 4 ms, if all are tags."""
+
+
+def read_around(prolog: Prolog, text: str, most_attributes: int) -> bool:
+    """Read the well-formed elements around the records of a feed; return whether that was possible.
+
+    It gives what the mender gives, which also knows roots in roots, and sections that are not
+    closed where they seem to be.
+    """
+    if prolog.closed or not prolog.format.is_feed or len(text) > _LONGEST_AROUND:
+        return False
+    _, *sections = text.split(SECTION_START)
+    contents = [section.partition(SECTION_END)[0] for section in sections]
+    tags = [tag for tag in _TAG_AROUND.findall(text) if tag[1]]
+    found = {name.rpartition(":")[2].lower() for _, name, _ in tags}
+    if "<" in "".join(contents) or not found.isdisjoint((*ROOTS, *prolog.records)):
+        return False
+    for end, written, raw in tags:
+        if end:
+            prolog.close_wrapper(written)
+            continue
+        attributes = parse_attributes(raw, set(), most_attributes) if "=" in raw else {}
+        bound = find_namespaces(attributes)
+        prefix, _, local = written.rpartition(":")
+        uri = {**prolog.namespaces, **bound}.get(prefix, prefix)
+        name = prolog.names[expand_name(uri, local)]
+        is_empty = raw.endswith("/")
+        prolog.open_around(written, name, attributes, bound, is_empty=is_empty)
+    return True
 
 
 class NotXmlError(Exception):
