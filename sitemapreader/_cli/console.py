@@ -258,7 +258,7 @@ class Progress:
             parts.insert(0, f"pages visited: {summary.pages:,}")
         line = ", ".join(parts)
         if len(line) > width:
-            return line[: line.rfind(",", 0, width)]
+            return line[:width].rpartition(",")[0]
         return line
 
 

@@ -118,7 +118,7 @@ class PoliteClient(Client):
                     super()._open(url, request_options)
                 )
             except FetchError as error:
-                is_page = request_options.get("is_page", False)
+                is_page = request_options.get("is_page")
                 longest_wait = self._options.retry_after_seconds
                 host.note_refusal(error, longest_wait, is_page=is_page)
                 raise

@@ -167,7 +167,7 @@ class Host:
                 self.steps += 1
 
     def note_refusal(
-        self, error: FetchError, longest_wait: float, *, is_page: bool
+        self, error: FetchError, longest_wait: float, *, is_page: bool | None
     ) -> None:
         """Slow down after a 429; obey a Retry-After of up to `longest_wait` seconds.
 

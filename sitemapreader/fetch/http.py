@@ -475,6 +475,6 @@ class Exchange:
             signed_as=checked.request_info.headers.get("Signature-Agent"),
             seconds_left=count_seconds_left(self._request_options),
         )
-        is_page = self._request_options.get("is_page", False)
+        is_page = self._request_options.get("is_page")
         host.note_refusal(error, options.retry_after_seconds, is_page=is_page)
         raise error

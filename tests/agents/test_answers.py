@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -93,3 +94,30 @@ def test_the_files_of_a_site(tmp_path: Path) -> None:
     assert re.fullmatch(r"a_b\.example-[0-9a-f]{16}\.jsonl", names[0])
     long = memory.find_rows(f"https://{'a' * 63}.example/").name
     assert re.fullmatch(r"a{60}-[0-9a-f]{16}\.jsonl", long)
+
+
+def test_the_files_of_a_site_in_use_are_kept(tmp_path: Path) -> None:
+    """Where too much is remembered they go when the last call that uses them has ended."""
+    memory = SiteMemory(tmp_path)
+    used, other = (memory.find_rows(f"https://{name}.example/") for name in "ab")
+    for number, path in enumerate((used, other), 1):
+        path.touch()
+        os.truncate(path, 300 * 1024 * 1024)  # a hole, which takes no room
+        os.utime(path, (number, number))
+    with memory.use(other):  # there is room for one of them, and for it no other goes
+        assert (used.exists(), other.exists()) == (False, True)
+    used.touch()
+    os.truncate(used, 300 * 1024 * 1024)
+    os.utime(used, (3, 3))
+    with memory.use(used), memory.use(used):
+        assert (used.exists(), other.exists()) == (True, False)
+    os.truncate(used, 600 * 1024 * 1024)
+    with memory.use(used):
+        assert not used.exists()
+    used.touch()
+    with memory.use(used):
+        os.truncate(used, 600 * 1024 * 1024)
+        with memory.use(other):
+            assert used.exists()
+    with memory.use(other):
+        assert not used.exists()

@@ -187,6 +187,10 @@ def test_a_directory_is_that_of_the_vectors(key_file: str) -> None:
         headers["Content-Digest"]
         == "sha-256=:CADMT2aBdV/rqQr/NIru64ERQkCobVvllA4V0fLFDu0=:"
     )
+    first, second = headers["Signature-Input"].split(", ")
+    assert first.startswith('sig1=("@authority";req "content-digest");')
+    assert second.startswith('sig2=("@authority";req);')
+    assert all(f'keyid="{KEYID}"' in each for each in (first, second))
     assert headers["Signature"] == (
         "sig1=:KQQHIS/IF7ICswZ7733E8uuume/FLPDaadE8ptM70V721JUFWpilDeronrLVGuhX+yDvQyDv8VQv81/"
         "sR4D0Dg==:, "

@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections import Counter
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,6 +19,7 @@ import pytest
 from aiohttp import web
 
 from sitemapreader import Changes, FetchOptions, SitemapReaderError, walk
+from sitemapreader._cli.commands.submit import _describe_submission
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.recipes import indexnow
 from sitemapreader.recipes.indexnow import (
@@ -440,6 +442,50 @@ async def submit(
     given = (*write_order(site, db), *words)
     done = await asyncio.to_thread(run_code, code, db.parent, *given)
     return done.returncode, done.stdout, done.stderr
+
+
+FOR_CHANGES = (
+    "None is submitted, because IndexNow is for changes. To submit all, remove the "
+    "state and add --all"
+)
+FOREIGN = "If they are yours, submit each site, or add --hosts any"
+
+
+@pytest.mark.parametrize(
+    ("counts", "requests", "lines"),
+    [
+        (
+            {"recorded": 1},
+            {},
+            [f"first run: 1 URL was recorded. {FOR_CHANGES}"],
+        ),
+        ({}, {}, ["was submitted: 0 new or changed URLs, 0 gone"]),
+        (
+            {"new": 1, "changed": 2, "gone": 3},
+            {200: 2, 202: 1, 429: 9},
+            [
+                "was submitted: 3 new or changed URLs, 3 gone",
+                f"2 requests with status 200: {indexnow.WORDS[200]}",
+                f"1 request with status 202: {indexnow.WORDS[202]}",
+            ],
+        ),
+        (
+            {"gone": 1, "foreign": 1, "unusable": 2},
+            {},
+            [
+                "was submitted: 0 new or changed URLs, 1 gone",
+                f"skipped 1 URL of other sites. {FOREIGN}",
+                "skipped 2 entries without an http(s) URL",
+            ],
+        ),
+    ],
+)
+def test_what_the_shell_says_of_a_submission(
+    counts: dict[str, int], requests: dict[int, int], lines: list[str]
+) -> None:
+    """It has a line for what was submitted, for each status, and for what was left out."""
+    done: Any = SimpleNamespace(counts=Counter(counts), requests=Counter(requests))
+    assert [*_describe_submission(done, "was ")] == lines
 
 
 async def test_the_shell_submits_urls(site: Web, db: Path) -> None:

@@ -15,8 +15,11 @@ from sitemapreader import FetchOptions, SiteTask
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.planning import (
     begin_run,
+    choose_partition,
     count_partitions,
     find_dropped_options,
+    hash_site,
+    make_url,
     read_partition_hosts,
 )
 from sitemapreader.distributed.storage import SUCCESS, OutputError, Storage
@@ -46,6 +49,17 @@ def test_every_host_is_in_one_partition(tmp_path: Path) -> None:
         assert sorted(chain(*found)) == sorted(hosts)
         domains = [host.split(".")[1] for part in found for host in part]
         assert sum(one != other for one, other in pairwise(domains)) == 299
+
+
+def test_more_partitions_than_files(tmp_path: Path) -> None:
+    """Several of many partitions are in one file of the list, each with its own hosts."""
+    output, hosts = str(tmp_path), [f"d{number}.example" for number in range(9)]
+    run = begin_run(output, hosts, partitions=1_024)
+    assert len(Storage(output).list(run.listed)) == 256
+    chosen = {choose_partition(hash_site(make_url(host)), 1_024) for host in hosts}
+    parts = [read_partition_hosts(Storage(output), run, each) for each in chosen]
+    assert sorted(chain(*parts)) == hosts
+    assert len(chosen) > 5
 
 
 def test_a_host_named_twice_counts_once(tmp_path: Path) -> None:

@@ -141,6 +141,19 @@ async def test_not_proven(reason: str) -> None:
     )
 
 
+async def test_an_older_sitemap_has_the_second_newest() -> None:
+    """Sitemaps are read for as long as they may have a URL that is newer than the oldest found."""
+    dated = {
+        "a": [(page("a1"), "2026-01-05"), (page("a2"), "2026-01-01")],
+        "b": [(page("b1"), "2026-01-03"), (page("b2"), "2026-01-02")],
+        "c": [(page("c1"), "2026-01-02")],
+    }
+    for number, names in ((1, ["a1"]), (2, ["a1", "b1"]), (3, ["a1", "b1", "b2"])):
+        found = await find(make_site(dated), number)
+        assert [entry.loc for entry in found.entries] == [page(name) for name in names]
+        assert found.proven
+
+
 async def test_what_has_no_rank() -> None:
     """URLs without a date, of the future, and a second time are not among the newest."""
     urls: Any = [page("undated"), (page("far"), "2999-01-01"), *BLOG["posts-0"][:3]]

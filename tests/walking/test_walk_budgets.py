@@ -221,6 +221,26 @@ async def test_urls(number: int) -> None:
     walked = await walk_top(site(), Limits(), max_urls=number)
     assert walked.report.entries == min(number, 10)
     assert bool(walked.report.counts[IssueCode.BUDGET_URLS]) is (number < 10)
+    for document in walked.report.documents:
+        if document.listed > document.entries:
+            assert (document.status, document.reason) == ("partial", "budget-urls")
+    whole = walked.report.statuses[Status.COMPLETE] - 1
+    assert whole == min(number, 10)  # without the index
+
+
+async def test_urls_that_look_like_sitemaps() -> None:
+    """Those that are held back until their document ends are as many as may be, too."""
+    locs = [f"https://example.org/{number}.xml" for number in range(5)]
+    for number in (4, 5):
+        walked = await walk_top(
+            {TOP: urlset(*locs)},
+            Limits(),
+            max_urls=number,
+            follow=lambda entry: entry.loc == TOP,
+        )
+        assert walked.locs == locs[:number]
+        ending = ("complete", "") if number == 5 else ("partial", "budget-urls")
+        assert walked.outcome(TOP) == ending
 
 
 @pytest.mark.parametrize("number", [5, 7, 12])
