@@ -202,7 +202,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _mark_sources(words: list[str]) -> list[str]:
-    """Return words without `--`; those after it are marked if they look like options.
+    """Return words without `--`; words after it are marked if they look like options.
 
     Before Python 3.13, argparse loses the first of them in `parse_known_intermixed_args`.
     """

@@ -34,7 +34,7 @@ from sitemapreader._types.options import check_function
 from sitemapreader._types.outcomes import NOT_DUE, NOT_READ, SiteOutcome, SiteStatus
 from sitemapreader._types.rows import Rows, SiteRows
 from sitemapreader._types.urls import url_key
-from sitemapreader._walk.config import shorten
+from sitemapreader._walk.config import borrow_fetcher, shorten
 from sitemapreader._walk.context import Batch, UrlAllowance
 from sitemapreader._walk.filters import SeenKeys
 from sitemapreader._walk.stream import (
@@ -323,7 +323,7 @@ class SiteRun(TaskStream[SiteBatch]):
 
     async def _fill_channel(self) -> None:
         config = self._config
-        borrowed = config.borrow_fetcher(keepalive_seconds=_KEEPALIVE_SECONDS)
+        borrowed = borrow_fetcher(config, keepalive_seconds=_KEEPALIVE_SECONDS)
         async with borrowed as fetcher:
             self._config = attrs.evolve(config, fetcher=fetcher)
             self._limits.begin()

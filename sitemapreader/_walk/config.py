@@ -191,13 +191,16 @@ class WalkConfig:
         """The `file:` URLs that the caller named."""
         return frozenset(filter(is_file_url, self.named))
 
-    def borrow_fetcher(self, **more: Any) -> AbstractAsyncContextManager[Fetcher]:
-        """Return a context with the caller's fetcher, or an HttpFetcher, closed at its end."""
-        if self.fetcher is not None:
-            return nullcontext(self.fetcher)
-        from sitemapreader.fetch.http import HttpFetcher  # noqa: PLC0415 (aiohttp takes 150 ms)
 
-        return HttpFetcher(self.options, limits=self.limits, **more)
+def borrow_fetcher(
+    config: WalkConfig, **more: Any
+) -> AbstractAsyncContextManager[Fetcher]:
+    """Return a context with the caller's fetcher, or an HttpFetcher, closed at its end."""
+    if config.fetcher is not None:
+        return nullcontext(config.fetcher)
+    from sitemapreader.fetch.http import HttpFetcher  # noqa: PLC0415 (aiohttp takes 150 ms)
+
+    return HttpFetcher(config.options, limits=config.limits, **more)
 
 
 def check_asking(config: WalkConfig) -> None:

@@ -14,7 +14,7 @@ from sitemapreader._types.issues import IssueCode, show_url
 from sitemapreader._types.models import Change, Event, UrlEntry
 from sitemapreader._types.options import check_count
 from sitemapreader._types.urls import host_of
-from sitemapreader._walk.config import check_asking
+from sitemapreader._walk.config import borrow_fetcher, check_asking
 from sitemapreader._walk.context import (
     Batch,
     UrlAllowance,
@@ -274,7 +274,7 @@ class Walk(TaskStream[Batch]):
         """Make the parts of the walk, and walk with them."""
         config = self._config
         async with AsyncExitStack() as stack:
-            borrowed = config.borrow_fetcher()
+            borrowed = borrow_fetcher(config)
             fetcher = await stack.enter_async_context(borrowed)
             parts = build_parts(
                 config,

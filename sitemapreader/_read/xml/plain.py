@@ -1,4 +1,4 @@
-"""Plain records, which are what most generators write: their texts are the values.
+"""Plain records, the ones that most generators write: their texts are the values.
 
 The pattern allows only what needs no Issue and no closer look, in the order of the protocol. So
 nothing that it has matched is looked at again.
