@@ -11,6 +11,7 @@ import os
 import secrets
 import time
 from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -175,7 +176,8 @@ class Identity:
         object.__setattr__(self, "keyid", _encode_base64(thumbprint))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _make_identity, (self.key_file, self.agent, self.form, self.seconds)
+        make = partial(Identity, form=self.form, seconds=self.seconds)
+        return make, (self.key_file, self.agent)
 
     @property
     def directory_url(self) -> str:
@@ -275,15 +277,6 @@ def _write_path(url: URL) -> str:
     The path of a URL that is sent byte for byte has the query in it (`urls.RequestUrl`).
     """
     return url.raw_path.partition("?")[0] or "/"
-
-
-def _make_identity(
-    key_file: str,
-    agent: str,
-    form: SignatureForm,
-    seconds: int,
-) -> Identity:
-    return Identity(key_file, agent, form=form, seconds=seconds)
 
 
 def _encode_base64(data: bytes) -> str:

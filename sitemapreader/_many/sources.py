@@ -18,9 +18,8 @@ import attrs
 
 from sitemapreader import Follow
 from sitemapreader._event_loop import run_in_daemon
-from sitemapreader._types.errors import FetchError
 from sitemapreader._types.fields import one_of
-from sitemapreader._types.issues import IssueCode, show_url
+from sitemapreader._types.issues import show_url
 from sitemapreader._types.urls import (
     has_suffixes,
     has_web_scheme,
@@ -34,7 +33,12 @@ from sitemapreader._types.urls import (
     trim,
     url_key,
 )
-from sitemapreader.fetch.local import FALLBACK_BASE_URL, FileResponse, FolderFetcher
+from sitemapreader.fetch.local import (
+    FALLBACK_BASE_URL,
+    FileResponse,
+    FolderFetcher,
+    not_found,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
@@ -392,11 +396,6 @@ class FileFetcher:
         """Open the file; raise UnreadableError, or FetchError for any other URL."""
         del headers
         if url != self.url:
-            raise FetchError(
-                IssueCode.HTTP_STATUS,
-                url,
-                "404: only this one file is served",
-                http_status=404,
-            )
+            raise not_found(url, "404: only this one file is served")
         async with open_pieces(self._path) as pieces:
             yield FileResponse(url, lambda: pieces)

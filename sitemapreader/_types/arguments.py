@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import attrs
 
@@ -78,14 +78,6 @@ class Search:
             raise ValueError("extra_paths cannot be combined with probe='never'")
 
 
-def _check_only(
-    _: object,
-    __: object,
-    value: Any,
-) -> None:
-    check_function("follow", value, "a SitemapEntry that returns a bool")
-
-
 @answer_fields("follow=Follow({}=...)")
 @attrs.frozen
 class Follow:
@@ -106,7 +98,12 @@ class Follow:
             last.
     """
 
-    only: TakeChild | None = attrs.field(default=None, validator=_check_only)
+    only: TakeChild | None = attrs.field(
+        default=None,
+        validator=lambda _, __, value: check_function(
+            "follow", value, "a SitemapEntry that returns a bool"
+        ),
+    )
     hosts: HostScope = attrs.field(
         default="site", validator=one_of(HostScope), kw_only=True
     )
@@ -114,14 +111,6 @@ class Follow:
     order: Order = attrs.field(
         default="document", validator=one_of(Order), kw_only=True
     )
-
-
-def _check_sample(
-    _: object,
-    __: object,
-    value: Any,
-) -> None:
-    check_count("sample", value)
 
 
 @answer_fields("sample=Sample(number, {}=...)")
@@ -138,7 +127,9 @@ class Sample:
             the sitemaps arrive.
     """
 
-    number: int = attrs.field(validator=_check_sample)
+    number: int = attrs.field(
+        validator=lambda _, __, value: check_count("sample", value)
+    )
     seed: int = attrs.field(default=0, validator=attrs.validators.instance_of(int))
 
 

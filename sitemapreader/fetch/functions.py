@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from sitemapreader._types.errors import FetchError
-from sitemapreader._types.issues import IssueCode
-from sitemapreader.fetch.local import StoredResponse
+from sitemapreader.fetch.local import StoredResponse, not_found
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -85,7 +83,7 @@ class FunctionFetcher:
 
 def _make_response(url: str, result: object) -> Response:
     if result is None:
-        raise FetchError(IssueCode.HTTP_STATUS, url, "404", http_status=404)
+        raise not_found(url)
     if isinstance(result, bytes | bytearray):
         return StoredResponse(url, bytes(result))
     if isinstance(result, StoredResponse):

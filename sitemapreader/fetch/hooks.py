@@ -6,7 +6,8 @@ A fetcher of your own may have attributes of any names: an `httpx.Limits` named 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast, runtime_checkable
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 from sitemapreader._types.options import FetchOptions, Limits
 
@@ -78,25 +79,22 @@ class FindsBuilds(Protocol):
         ...
 
 
-_METHODS = {
-    SetsCrawlDelay: "set_crawl_delay",
-    Trusts: "trust",
-    TakesTurns: "turn",
-    FindsBuilds: "find_build",
-}
-_VALUES: dict[type, dict[str, type]] = {
+_HOOK_PARTS: dict[type, dict[str, Any]] = {
+    SetsCrawlDelay: {"set_crawl_delay": Callable},
+    Trusts: {"trust": Callable},
+    TakesTurns: {"turn": Callable},
+    FindsBuilds: {"find_build": Callable},
     HasName: {"user_agent": str},
     HasSettings: {"limits": Limits, "options": FetchOptions},
 }
+"""Type of a fetcher -> its attributes, each with its type."""
 Hook = TypeVar("Hook")
 
 
 def find_hook(fetcher: object, hook: type[Hook]) -> Hook | None:
     """Return a fetcher as one of these types if it is one, else `None`."""
     # `isinstance` would collect the names of a protocol each time, for each site
-    if hook in _METHODS and not callable(getattr(fetcher, _METHODS[hook], None)):
-        return None
-    for name, value_type in _VALUES.get(hook, {}).items():
+    for name, value_type in _HOOK_PARTS[hook].items():
         if not isinstance(getattr(fetcher, name, None), value_type):
             return None
     return cast("Hook", fetcher)

@@ -71,7 +71,7 @@ async def open_file(url: str, path: Path) -> AsyncIterator[FileResponse]:
     try:
         file = path.open("rb")
     except OSError as error:
-        raise _missing(url, error.strerror or str(error)) from error
+        raise not_found(url, f"404, {error.strerror or error}") from error
     with file:
         about = os.fstat(file.fileno())
         headers = {
@@ -120,7 +120,7 @@ class FolderFetcher:
         try:
             path = self.find_file(url)
         except OSError as error:  # a name that is too long, for example
-            raise _missing(url, error.strerror or str(error)) from error
+            raise not_found(url, f"404, {error.strerror or error}") from error
         async with open_file(url.partition("#")[0], path) as response:
             yield response
 
@@ -135,7 +135,7 @@ class FolderFetcher:
             for candidate in candidates:
                 if candidate.is_file() and self._holds(candidate):
                     return candidate
-        raise _missing(url, "no such file")
+        raise not_found(url, "404, no such file")
 
     def find_build(self) -> str:
         """Return the path of a folder below that has a sitemap, the nearest one; or "".
@@ -160,11 +160,11 @@ class FolderFetcher:
         parsed = parse_url(url)
         base = parse_url(self.base_url)
         if parsed is None or base is None or parsed.origin() != base.origin():
-            raise _missing(url, "not part of the folder")
+            raise not_found(url, "404, not part of the folder")
         path = unquote_to_bytes(parsed.raw_path)
         prefix = unquote_to_bytes(base.raw_path)
         if not (path + b"/").startswith(prefix):
-            raise _missing(url, "not part of the folder")
+            raise not_found(url, "404, not part of the folder")
         path = path[len(prefix) :].strip(b"/")
         query = parsed.raw_query_string.encode()
         if not query:
@@ -222,8 +222,9 @@ def _check_base(url: str) -> str:
     return f"{base}/"
 
 
-def _missing(url: str, reason: str) -> FetchError:
-    return FetchError(IssueCode.HTTP_STATUS, url, f"404, {reason}", http_status=404)
+def not_found(url: str, detail: str = "404") -> FetchError:
+    """Return the error for a URL that is not served."""
+    return FetchError(IssueCode.HTTP_STATUS, url, detail, http_status=404)
 
 
 # -- a dict of bytes, for tests without ports and patches
@@ -270,7 +271,7 @@ class MemoryFetcher:
         self.requested.append(url)
         page = self.pages.get(url)
         if page is None:
-            raise FetchError(IssueCode.HTTP_STATUS, url, "404", http_status=404)
+            raise not_found(url)
         if isinstance(page, Exception):
             raise page
         if isinstance(page, StoredResponse):
