@@ -255,6 +255,30 @@ def test_a_wrong_namespace_on_the_element_itself_is_told() -> None:
     assert list_issues(events) == [(IssueCode.NAMESPACE, f"{GOOGLE}news/1.0")]
 
 
+# -- tags without their end
+
+
+@pytest.mark.parametrize(
+    ("record", "locs"),
+    [
+        (f"<url><loc {PAGE}</loc></url>", [PAGE]),
+        (f"<url><loc {PAGE}?x=1&amp;y=2</loc></url>", [f"{PAGE}?x=1&y=2"]),
+        (f"<url><LOC\n{PAGE}/\n</LOC></url>", [f"{PAGE}/"]),
+        (f"<url><loc {PAGE}<lastmod>2026-01-01</lastmod></url>", [PAGE]),
+        ("<url><loc disabled</loc></url>", []),
+        ("<url><loc x='https://www.example.org/b'</loc></url>", []),
+    ],
+)
+def test_a_url_is_read_behind_a_start_tag_without_its_end(
+    record: str, locs: list[str]
+) -> None:
+    """What is no attribute is the text; nothing but a URL is taken for one."""
+    first, last = write_record(loc=f"{PAGE}1"), write_record(loc=f"{PAGE}2")
+    events = read_events(write_map(first, record, last))
+    assert list_locs(events) == [f"{PAGE}1", *locs, f"{PAGE}2"]
+    assert IssueCode.NOT_WELL_FORMED in [code for code, _ in list_issues(events)]
+
+
 # -- arguments
 
 

@@ -35,6 +35,7 @@ from sitemapreader._read.xml.markup import (
     write_tag_pattern,
 )
 from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.urls import has_web_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -169,6 +170,12 @@ class Mender:
             return
         repairs = set[IssueCode]()
         raw = _replace_bad_bytes(token["attributes"], repairs)
+        text = ""
+        if tag in FIELDS and token[0][-1] != ">" and has_web_scheme(raw.strip()):
+            # the `>` of `<loc` is missing, so no attribute stands before the end tag
+            repairs.add(IssueCode.NOT_WELL_FORMED)
+            text = raw
+            raw = ""
         attributes = parse_attributes(
             raw, repairs, self._limits.attributes + MAX_NAMESPACES
         )
@@ -203,6 +210,7 @@ class Mender:
                 return
         self._open_element(name, attributes, namespaces, token.start())
         self._record.repairs |= repairs
+        self._add_text(text, unescape)
         if is_empty and not self._record.error:
             self._end()
 
