@@ -656,6 +656,17 @@ async def test_the_key_stays_in_its_file(
 # -- the shell
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("none/key.pem", "No such file or directory"), ("a\0b", "it is not a path")],
+)
+def test_a_key_that_cannot_be_written(name: str, reason: str, tmp_path: Path) -> None:
+    """The reason is said, and no key is printed."""
+    done = run("identity", str(tmp_path / name))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"cannot be written: {reason}" in done.stderr
+
+
 def test_the_shell_makes_a_key_once(tmp_path: Path) -> None:
     """The key is for its owner only; the same directory is printed again."""
     file = tmp_path / "crawler.pem"

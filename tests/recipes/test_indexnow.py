@@ -18,7 +18,15 @@ import attrs
 import pytest
 from aiohttp import web
 
-from sitemapreader import Changes, FetchOptions, SitemapReaderError, walk
+from sitemapreader import (
+    Change,
+    Changes,
+    FetchOptions,
+    Report,
+    SitemapReaderError,
+    UrlEntry,
+    walk,
+)
 from sitemapreader._cli.commands.submit import _describe_submission
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.recipes import indexnow
@@ -444,6 +452,58 @@ async def submit(
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.parametrize(("hosts", "foreign"), [("any", 0), ("site", 2), ("host", 3)])
+def test_whose_urls_are_submitted(hosts: str, foreign: int, tmp_path: Path) -> None:
+    """Those of the host, of its site or of any, by the policy; what is no URL is counted apart."""
+    outbox = Outbox(tmp_path / "a.db")
+    service: Any = SimpleNamespace(requests=Counter())
+    submission = Submission(Report(0), "https://www.a.example/", hosts, service, outbox)
+    urls = (
+        *("https://www.a.example/1", "https://WWW.a.example:443/2#x"),
+        *("https://shop.a.example/", "https://b.example/", "http://a.example.net/"),
+        *("/relative", "ftp://www.a.example/"),
+    )
+    submission.add([UrlEntry(url) for url in urls])
+    counts = {"foreign": foreign, "unusable": 2}
+    assert +submission.counts == +Counter(counts)
+    most = [UrlEntry("https://a.example/")] * (10_000 - (5 - foreign))
+    assert submission.has_room(most)
+    assert not submission.has_room([*most, *most[:1]])
+
+
+async def test_what_is_not_accepted_waits(tmp_path: Path) -> None:
+    """URLs of a host that was refused wait in its file, and are not tried again in this run."""
+    asked: list[tuple[str, list[str]]] = []
+
+    async def submit(origin: str, urls: list[str]) -> None:
+        asked.append((origin, urls))
+        if origin == "https://b.example":
+            raise IndexNowError("b.example", "no", 403)
+
+    outbox = Outbox(tmp_path / "a.db")
+    service: Any = SimpleNamespace(requests=Counter(), submit=submit)
+    submission = Submission(Report(0), "https://a.example/", "any", service, outbox)
+    for number in (1, 2):
+        urls = [f"https://{host}.example/{number} \u00fc" for host in "ab"]
+        submission.add([UrlEntry(url, change=Change.NEW) for url in urls])
+        await submission.submit()
+    escaped = [f"/{number}%20%C3%BC" for number in (1, 2)]
+    assert asked == [
+        ("https://a.example", [f"https://a.example{escaped[0]}"]),
+        ("https://b.example", [f"https://b.example{escaped[0]}"]),
+        ("https://a.example", [f"https://a.example{escaped[1]}"]),
+    ]
+    assert submission.counts == {"new": 2}
+    assert outbox.list_origins() == ["https://b.example"]
+    waiting = {f"https://b.example{path}": "new" for path in escaped}
+    assert outbox.read("https://b.example") == waiting
+    with pytest.raises(IndexNowError, match=r"b\.example: no") as caught:
+        submission.finish()
+    assert caught.value.submission is submission
+    outbox.replace("https://b.example", {})
+    assert outbox.list_origins() == []
+
+
 FOR_CHANGES = (
     "None is submitted, because IndexNow is for changes. To submit all, remove the "
     "state and add --all"
@@ -642,4 +702,4 @@ def test_urls_that_wait_are_kept_by_their_origin(tmp_path: Path) -> None:
     outbox.replace(one, {})
     assert outbox.list_origins() == [two]
     outbox.replace(two, {})
-    assert [*tmp_path.iterdir()] == []
+    assert outbox.list_origins() == []
