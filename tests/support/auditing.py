@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader.audit import database
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
 from tests.support import walking
 
@@ -160,5 +161,6 @@ def sitemaps(root: bytes, **documents: bytes) -> AuditedSite:
 
 def limit_memory(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     """Let the database of an audit have 2 MB, and so many times that if it needs more."""
+    monkeypatch.setitem(database.SAFE, "memory_limit", "2MB")
     monkeypatch.setattr("sitemapreader.audit.database.MEMORY_MB", 2)
     monkeypatch.setattr("sitemapreader.audit.database._MOST_MEMORY", times)
