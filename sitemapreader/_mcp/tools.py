@@ -127,8 +127,9 @@ Since = Annotated[
         max_length=40,
     ),
 ]
+_AskedUrl = Annotated[str, Field(min_length=1, max_length=_MAX_CHARS)]
 AskedUrls = Annotated[
-    list[Annotated[str, Field(min_length=1, max_length=_MAX_CHARS)]],
+    list[_AskedUrl],
     _about(
         "a list of URLs as they should be listed, such as "
         '["https://example.org/page"]; from 1 to 20',
@@ -162,7 +163,7 @@ Shown = Annotated[
     ),
 ]
 ExactUrls = Annotated[
-    list[Annotated[str, Field(min_length=1, max_length=_MAX_CHARS)]],
+    list[_AskedUrl],
     _about(
         "a list of whole URLs: only these, letter for letter. At most 20, and not with include",
         max_length=20,

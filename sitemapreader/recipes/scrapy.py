@@ -28,7 +28,6 @@ from sitemapreader import (
     Issue,
     IssueCode,
     Limits,
-    Severity,
     SitemapEntry,
     SitemapReader,
     UrlEntry,
@@ -64,11 +63,6 @@ Entry: TypeAlias = UrlEntry | SitemapEntry
 ENTRY = "sitemap_entry"
 """Key of the entry in a request's `meta`."""
 
-_LEVELS = {
-    Severity.INFO: logging.INFO,
-    Severity.WARNING: logging.WARNING,
-    Severity.ERROR: logging.ERROR,
-}
 _FAILURES = {
     "Forbidden by robots.txt": IssueCode.ROBOTS_DISALLOWED,
     "HttpError": IssueCode.HTTP_STATUS,
@@ -323,7 +317,7 @@ class SitemapReaderSpider(Spider):
         said = str(issue)
         for advice, setting in _ADVICE_OF_SPIDERS.items():
             said = said.replace(advice, setting)
-        level = _LEVELS[issue.severity]
+        level = getattr(logging, issue.severity.name)  # the names are the same
         self.logger.log(level, "%s: %s", subject, said)
 
     def _count(self, counts: Mapping[IssueCode, int]) -> None:
