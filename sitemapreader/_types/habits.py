@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -199,6 +199,12 @@ def advise_command(word: str, commands: Collection[str]) -> str:
     return _advise("command", word, lambda _: True) or close
 
 
+def is_written_with(text: str, known: Collection[str]) -> bool:
+    """Return whether an advice begins with an argument that is known, or with none."""
+    keyword = _KEYWORD.match(text)
+    return keyword is None or keyword[1] in known
+
+
 def advise_argument(
     name: str,
     known: Collection[str],
@@ -219,10 +225,7 @@ def advise_argument(
             if argument in settings:
                 return f" write {settings[argument].replace('...', value)}"
 
-    def fits(text: str) -> bool:
-        keyword = _KEYWORD.match(text)
-        return keyword is None or keyword[1] in known
-
+    fits = partial(is_written_with, known=known)
     if advice := _advise("argument", name, fits):
         return advice
     close = _find_close(name, [*known, *settings])

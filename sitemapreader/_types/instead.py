@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from inspect import iscoroutinefunction
@@ -11,8 +10,6 @@ from typing import Any, TypeVar, cast
 from sitemapreader._types.fields import NESTED_ARGUMENTS, NO_HINT
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_FIRST_KEYWORD = re.compile(r"(\w+)=")
 
 
 def advise_keywords(
@@ -25,20 +22,18 @@ def advise_keywords(
     for name in names:
         if name in known:
             continue
-        from sitemapreader._types.habits import advise_argument  # noqa: PLC0415 (rare)
+        from sitemapreader._types.habits import (  # noqa: PLC0415 (rare)
+            advise_argument,
+            is_written_with,
+        )
 
         fitting = {
             each: written
             for each, written in settings.items()
-            if _is_written_with(written, known)
+            if is_written_with(written, known)
         }
         hint = advise_argument(name, known, fitting) or NO_HINT
         raise TypeError(f"{function} has no argument {name!r}:{hint}")
-
-
-def _is_written_with(written: str, known: Collection[str]) -> bool:
-    keyword = _FIRST_KEYWORD.match(written)
-    return keyword is None or keyword[1] in known
 
 
 def answer_keywords(
