@@ -23,6 +23,8 @@ from sitemapreader._types.urls import url_key
 from sitemapreader._walk.queue import rank_newest
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from sitemapreader._walk.parts import WalkParts
     from sitemapreader._walk.sitemap import Sitemap
 
@@ -169,18 +171,12 @@ class Children:
     def _find_skip_reason(self, child: SitemapEntry) -> str:
         """Return why a child is not wanted, or ""."""
         follow = self._config.follow
-        if follow.prune and self._is_too_old(child):
+        since = self._config.selection.since
+        if follow.prune and is_dated_before(child, since):
             return NOT_MODIFIED
         if follow.only is None or self.are_wanted or follow.only(child):
             return ""
         return NOT_FOLLOWED
-
-    def _is_too_old(self, child: SitemapEntry) -> bool:
-        """Return whether the index dates a child before `since`."""
-        since = self._config.selection.since
-        if since is None or child.lastmod is None:
-            return False
-        return not is_since(child.lastmod, child.lastmod_text, since)
 
     def _skip(self, entry: SitemapEntry, code: IssueCode) -> None:
         """Skip a child because of a limit, which is reported at the end."""
@@ -191,3 +187,10 @@ class Children:
             self._frontier.skipped.unnamed[code] += 1
         else:
             self._frontier.skip_unqueued(entry, code)
+
+
+def is_dated_before(entry: SitemapEntry, moment: datetime | None) -> bool:
+    """Return whether an index dates a sitemap before a moment; False if one is missing."""
+    if entry.lastmod is None or moment is None:
+        return False
+    return not is_since(entry.lastmod, entry.lastmod_text, moment)

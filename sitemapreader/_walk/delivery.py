@@ -7,12 +7,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader._types.counts import inflect
-from sitemapreader._types.dates import is_since
 from sitemapreader._types.issues import Issue, IssueCode
 from sitemapreader._types.models import Event, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader._types.options import MAX_URL_CHARS
 from sitemapreader._types.rows import EntryColumns, Events, Rows, get_column
-from sitemapreader._walk.children import Children
+from sitemapreader._walk.children import Children, is_dated_before
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -277,16 +276,9 @@ class Delivery:
         """
         await self.children.end(digest)
         entry = self._sitemap.entry
-        if self._is_dated_too_old(entry):
+        if is_dated_before(entry, self.entries.newest):
             self._frontier.false_dates.setdefault(entry.sitemap, entry.loc)
         outside = self.entries.outside
         if outside:
             said = f"{outside} {inflect(outside, 'entries')}"
             await self.children.report(IssueCode.OUT_OF_SCOPE, value=said)
-
-    def _is_dated_too_old(self, entry: SitemapEntry) -> bool:
-        """Return whether an index dates the sitemap before its newest entry."""
-        newest = self.entries.newest
-        if entry.lastmod is None or newest is None:
-            return False
-        return not is_since(entry.lastmod, entry.lastmod_text, newest)
