@@ -193,16 +193,16 @@ CIRCLE = fault(IssueCode.TOO_MANY_REDIRECTS, f"{SITE}b")
 
 @pytest.mark.cases(12)
 @pytest.mark.parametrize(
-    ("answer", "is_gone"),
+    ("answer", "is_gone", "told"),
     [
-        (None, True),
-        (status(410), True),
-        (StoredResponse(f"{SITE}b", MOVED, status=404), True),
-        *((status(code), False) for code in (401, 403, 429, 500, 503)),
-        (b"A page", False),
-        (Endless(f"{SITE}b", b""), False),
-        (CIRCLE, False),
-        (fault(IssueCode.TIMEOUT, f"{SITE}b"), False),
+        (None, True, (404, None)),
+        (status(410), True, (410, None)),
+        (StoredResponse(f"{SITE}b", MOVED, status=404), True, (404, None)),
+        *((status(code), False, (code, None)) for code in (401, 403, 429, 500, 503)),
+        (b"A page", False, (200, None)),
+        (Endless(f"{SITE}b", b""), False, (200, None)),
+        (CIRCLE, False, (302, None)),
+        (fault(IssueCode.TIMEOUT, f"{SITE}b"), False, (None, "timeout")),
     ],
     ids=[
         "404",
@@ -219,7 +219,9 @@ CIRCLE = fault(IssueCode.TOO_MANY_REDIRECTS, f"{SITE}b")
         "silent",
     ],
 )
-async def test_what_is_gone(db: Path, answer: Any, is_gone: bool) -> None:
+async def test_what_is_gone(
+    db: Path, answer: Any, is_gone: bool, told: tuple[int | None, str | None]
+) -> None:
     """404 and 410 are, and nothing else: not a page that never ends, nor redirects in a circle."""
     live: Pages = {**names(MAP), SITE + "a": b"A page"}
     await spend({**live, MAP: lists("ab")}, at_once(db))
@@ -228,7 +230,71 @@ async def test_what_is_gone(db: Path, answer: Any, is_gone: bool) -> None:
         at_once(db),
     )
     assert found.gone == (["b"] if is_gone else [])
-    assert "b" in found.asked
+    assert {*found.asked} == {*"ab"}
+    # its neighbour again, where it is dead
+    assert found.asked.count("a") == 1 + is_gone
+    (row,) = State(db).unlisted()
+    assert (row.http_status, row.no_status) == told
+
+
+async def test_a_page_without_a_verdict_is_due_half_a_day_later(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not a second before; a page that lives, a day later."""
+    clock = SetClock(monkeypatch)
+    live: Pages = {**names(MAP), SITE + "a": b"A", SITE + "c": b"C"}
+    live[SITE + "b"] = status(403, SITE + "b")
+    await spend({**live, MAP: lists("abc")}, at_once(db))
+    pages = {**live, MAP: lists("a")}
+    assert {*(await spend(pages, at_once(db))).asked} == {*"abc"}
+    for seconds, asked in ((DAY / 2 - 1, ""), (1, "ab"), (DAY / 2 - 1, ""), (1, "abc")):
+        clock.now += seconds
+        assert {*(await spend(pages, at_once(db))).asked} == {*asked}
+
+
+async def test_a_gone_page_is_requested_once_more(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three weeks later; if it is dead then, never again."""
+    clock = SetClock(monkeypatch)
+    pages: Pages = {**names(MAP), SITE + "a": b"A", MAP: lists("a")}
+    await spend({**pages, MAP: lists("ab")}, at_once(db))
+    assert (await spend(pages, at_once(db))).gone == ["b"]
+    for days, asked in ((20.9, ""), (0.2, "ab"), (60, "")):
+        clock.now += days * DAY
+        found = await spend(pages, at_once(db))
+        assert ({*found.asked}, found.gone) == ({*asked}, [])
+    assert [page.http_status for page in State(db).gone()] == [404]
+
+
+class Turning(dict[str, Any]):
+    """Pages of which one responds in another way from its second request on."""
+
+    turns = 0
+
+    def get(self, url: str, default: Any = None) -> Any:
+        if url == f"{SITE}a":
+            self.turns += 1
+            if self.turns > 1:
+                return self["then"]
+        return super().get(url, default)
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize(
+    ("then", "reason"), [(404, "dead-neighbor"), (403, "no-neighbor")]
+)
+async def test_a_neighbour_that_dies_meanwhile_proves_nothing(
+    db: Path, then: int, reason: str
+) -> None:
+    """It is asked again behind a dead page, for a site may be deployed in that minute."""
+    pages: Pages = {**names(MAP), SITE + "a": b"A page"}
+    await spend({**pages, MAP: lists("ab")}, at_once(db))
+    turning = Turning({**pages, MAP: lists("a"), "then": status(then, f"{SITE}a")})
+    found = await spend(turning, at_once(db))
+    assert (found.asked, found.gone) == ([*"aba"], [])
+    (row,) = State(db).unlisted()
+    assert (row.http_status, row.no_status) == (None, reason)
 
 
 async def test_it_is_told_once_and_asked_again(
