@@ -107,6 +107,7 @@ INSIDES = {
     "support/auditing.py::limit_memory": SMALL,
     "support/clock.py::PassingTime": "days of waiting",
     "support/launcher.py::shorten_waits": "seconds of waiting in hundreds of tests",
+    "support/reading.py::pages_with": SMALL,
     "support/reading.py::read_with": SMALL,
     "support/reading.py::without_patterns": "two ways of reading are compared",
     "walking/test_host_breaker.py::test_a_host_that_asks_for_a_long_wait_holds_up_no_other": SMALL,

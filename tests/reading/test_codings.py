@@ -10,7 +10,7 @@ from contextlib import suppress
 import brotli
 import pytest
 
-from sitemapreader import SitemapReader, UrlEntry
+from sitemapreader import Limits, SitemapReader, UrlEntry
 from sitemapreader._bytes.codings import decode_start, read_codings
 from tests.support.reading import urlset
 from tests.support.serving import Answer, serve_site
@@ -210,6 +210,46 @@ def test_what_follows_the_data_is_judged(
 def test_the_header_is_read(header: str, codings: tuple[str, ...]) -> None:
     """Names in lower case, the outermost first, none that says nothing, no more than four."""
     assert read_codings({"content-encoding": header}) == codings
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize("size", [7, 65_536])
+def test_the_number_of_members_is_bounded(most: int, size: int) -> None:
+    """What is in so many of them is read; one more is an error."""
+    parts = [gzip.compress(f"https://a.b/{number}\n".encode()) for number in range(3)]
+    data = b"\0\0".join(parts) + b"\0"
+    reader, events = SitemapReader(limits=Limits(gzip_members=most)), []
+    for start in range(0, len(data), size):
+        events += reader.feed(data[start : start + size])
+    events += reader.close()
+    locs = [event.loc for event in events if isinstance(event, UrlEntry)]
+    assert locs == [f"https://a.b/{number}" for number in range(most)]
+    codes = {str(code) for code in reader.stats.counts}
+    assert codes == ({"compression-too-many-members"} if most < 3 else set())
+
+
+@pytest.mark.parametrize(
+    ("data", "codings"),
+    [(XML, ()), (GZIP, ()), (BR, ("br",)), (gzip.compress(BR), ("br", "gzip"))],
+    ids=["plain", "gzip", "br", "both"],
+)
+def test_the_beginning_of_a_body_is_decoded(
+    data: bytes, codings: tuple[str, ...]
+) -> None:
+    """As far as it came, and not beyond its limit."""
+    for most in (1, 100, len(XML) - 1, len(XML), len(XML) + 1):
+        assert decode_start(data, codings, most) == XML[:most]
+    part = decode_start(data[: len(data) // 2], codings, len(XML))
+    assert XML.startswith(part)
+    assert len(part) > 1_000
+
+
+@pytest.mark.parametrize(("before", "found"), [(1_022, ("br",)), (1_024, ())])
+def test_the_beginning_of_the_header_counts(
+    before: int, found: tuple[str, ...]
+) -> None:
+    """1,024 characters of it are read."""
+    assert read_codings({"content-encoding": "," * before + "br"}) == found
 
 
 # -- over HTTP

@@ -137,3 +137,72 @@ def test_of_two_names_the_wrong_header_is_an_issue(
     assert entry.loc == "https://example.org/\xe9"
     issues = [(event.code, event.value) for event in events if isinstance(event, Issue)]
     assert issues == ([(IssueCode.ENCODING, wrong)] if wrong else [])
+
+
+def read_bytes(
+    data: bytes, charset: str | None = None
+) -> tuple[list[str], list[tuple[str, str | None]]]:
+    """Return the locs of a document, and its Issues with their values."""
+    reader = SitemapReader(charset=charset)
+    events = [*reader.feed(data), *reader.close()]
+    issues = [(str(e.code), e.value) for e in events if isinstance(e, Issue)]
+    return [e.loc for e in events if isinstance(e, UrlEntry)], issues
+
+
+def write(text: str, declared: str = "") -> str:
+    head = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
+    root = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+    return f"{head}{root}<url><loc>https://a.b/{text}</loc></url></urlset>"
+
+
+def encode(text: str, codec: str) -> bytes:
+    return write(text, codec).encode(codec)
+
+
+FULL = write("é")
+
+
+@pytest.mark.parametrize(
+    ("data", "charset", "loc", "issues"),
+    [
+        (FULL.encode(), None, "é", []),
+        (FULL.encode("utf-8-sig"), None, "é", [("leading-bytes", r"\ufeff")]),
+        (FULL.encode("utf-16"), None, "é", []),
+        (FULL.encode("utf-16-le"), None, "é", []),
+        (FULL.encode("utf-16-be"), "utf-8", "é", []),
+        (f"\n{FULL}".encode("utf-16-le"), None, "é", []),
+        ("\ufeff".encode("utf-16-le") + FULL.encode("utf-16-le"), "cp1251", "é", []),
+        (FULL.encode("utf-32"), None, None, [("encoding-unsupported", "ff fe 00 00")]),
+        (FULL.encode("utf-32"), "utf-32", None, [("encoding-unsupported", "utf-32")]),
+        # names
+        (FULL.encode(), "nobody", "é", [("encoding", "nobody")]),
+        (write("x").encode(), "nobody", "x", [("encoding", "nobody")]),
+        (write("x", "nobody").encode(), "utf-8", "x", []),
+        (write("x").encode(), "utf-7", None, [("encoding-unsupported", "utf-7")]),
+        (FULL.encode(), "utf-7", "é", [("encoding", "utf-7")]),
+        (write("x", "utf-7").encode(), "utf-8", "x", []),
+        (write("x", "utf-16").encode(), None, "x", [("encoding", "utf-16")]),
+        (FULL.encode(), "utf-16", "é", [("encoding", "utf-16")]),
+        (encode("é", "utf-16-le"), "utf-16", "é", []),
+        (write("\u3042", "iso-2022-jp").encode("iso2022_jp"), None, "\u3042", []),
+        (write("\u3042", "iso-2022-jp").encode(), None, "\u3042", [("encoding", "iso-2022-jp")]),
+        # bytes that do not decode
+        (FULL.encode("cp1252"), "cp1252", "é", []),
+        (FULL.encode("cp1252"), None, None, [("encoding", None)]),
+        (write("\x81").encode("latin-1"), "cp1252", None, [("encoding", None)]),
+        (FULL.encode("utf-16-le")[:-1] + b"\0\xd8", None, "é", [("encoding", None)]),
+        (FULL.encode(), "cp1252", "é", [("encoding", "cp1252")]),
+        (FULL.encode(), " ", "é", []),
+    ],
+)  # fmt: skip
+def test_the_encoding_of_a_document_and_its_issues(
+    data: bytes,
+    charset: str | None,
+    loc: str | None,
+    issues: list[tuple[str, str | None]],
+) -> None:
+    """A mark first, then UTF-8, then the names; each wrong one is an Issue with its name."""
+    locs, said = read_bytes(data, charset)
+    assert locs == ([] if loc is None else [f"https://a.b/{loc}"])
+    names = ("encoding", "encoding-unsupported", "leading-bytes")
+    assert [(code, value) for code, value in said if code in names] == issues

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from sitemapreader import Issue, Limits, SitemapReader, UrlEntry, read
-from sitemapreader._read import html, reader
 from sitemapreader._read.html import (
     decode_attribute,
     decode_text,
@@ -20,6 +19,7 @@ from sitemapreader._read.html import (
     write_opening,
 )
 from sitemapreader._read.vocabulary import MAX_NAMESPACES
+from tests.support.reading import pages_with, read_with
 
 SITE = "https://example.org/"
 MAP = f"{SITE}a/map.html"
@@ -87,11 +87,11 @@ def test_raw_elements_hold_text_up_to_their_own_end() -> None:
     ]
 
 
-def test_a_tag_of_any_length_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tag_of_any_length_ends() -> None:
     """Its end is searched so far; what follows is read on."""
-    monkeypatch.setattr(html, "_MAX_TAG_CHARS", 10)
-    assert list_tokens("<p 12345678>") == [("p", " 12345678", 1)]
-    assert list_tokens("<p 123456789>a") == [("<", "", 1), ("", ">a", 1)]
+    with pages_with(_MAX_TAG_CHARS=10):
+        assert list_tokens("<p 12345678>") == [("p", " 12345678", 1)]
+        assert list_tokens("<p 123456789>a") == [("<", "", 1), ("", ">a", 1)]
 
 
 @pytest.mark.parametrize(
@@ -175,18 +175,16 @@ def test_the_first_base_with_an_address_counts() -> None:
     ]
 
 
-def test_the_number_of_hints_and_links_is_bounded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_number_of_hints_and_links_is_bounded() -> None:
     """A hint that comes again is one; links beyond the limit are not looked at."""
-    monkeypatch.setattr(html, "MAX_HINTS", 3)
-    links = [f"<link rel=sitemap href=/{n}>" for n in (0, 0, 1, 2, 3)]
-    assert hints("".join(links)) == [f"{SITE}{n}" for n in range(3)]
-    monkeypatch.setattr(html, "MAX_LINKS", 4)
-    assert hints("<link>" * 2 + "".join(links)) == [f"{SITE}0"]
-    assert hints("<link>" * 4 + "".join(links)) == []
-    page = "<meta name=generator content=x>" * 5
-    assert find_generators(page.encode(), {}) == ["x"] * 4
+    links = "".join(f"<link rel=sitemap href=/{n}>" for n in (0, 0, 1, 2, 3))
+    with pages_with(MAX_HINTS=3):
+        assert hints(links) == [f"{SITE}{n}" for n in range(3)]
+    with pages_with(MAX_LINKS=4):
+        assert hints("<link>" * 2 + links) == [f"{SITE}0"]
+        assert hints("<link>" * 4 + links) == []
+        page = "<meta name=generator content=x>" * 5
+        assert find_generators(page.encode(), {}) == ["x"] * 4
 
 
 def test_generators_of_a_page() -> None:
@@ -196,7 +194,7 @@ def test_generators_of_a_page() -> None:
     assert find_generators(page.encode(), {}) == ["Hugo & co", ""]
 
 
-def test_whole_links_of_a_header(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whole_links_of_a_header() -> None:
     """One as long as the limit is read; of a longer one, what ends with a comma."""
     header = '</a>; REL="x"; rel=y, </b>; title="a,\\"b"; c, </d>'
     found = [
@@ -204,12 +202,9 @@ def test_whole_links_of_a_header(monkeypatch: pytest.MonkeyPatch) -> None:
         {"href": "/b", "title": 'a,\\"b', "c": ""},
         {"href": "/d"},
     ]
-    monkeypatch.setattr(html, "MAX_LINK_HEADER_CHARS", len(header))
-    assert parse_links(header) == found
-    monkeypatch.setattr(html, "MAX_LINK_HEADER_CHARS", len(header) - 1)
-    assert parse_links(header) == found[:2]
-    monkeypatch.setattr(html, "MAX_LINK_HEADER_CHARS", 3)
-    assert parse_links(header) == []
+    for most, links in ((len(header), 3), (len(header) - 1, 2), (3, 0)):
+        with pages_with(MAX_LINK_HEADER_CHARS=most):
+            assert parse_links(header) == found[:links]
 
 
 # -- pages as sitemaps
@@ -276,23 +271,23 @@ def test_a_link_that_is_too_long(chars: int, issues: list[str]) -> None:
     assert [line for _, line in said] == ([2] if issues else [])
 
 
-def test_a_page_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_is_too_large() -> None:
     """So many bytes are read, and one more is an Issue."""
     page = f"{START}<a href=/x>"
     for most, issues in ((len(page), []), (len(page) - 1, ["malformed", "too-large"])):
-        monkeypatch.setattr(html, "MAX_PAGE_BYTES", most)
-        locs, said = read_map(page)
+        with pages_with(MAX_PAGE_BYTES=most):
+            locs, said = read_map(page)
         assert [code for code, _ in said] == issues
         assert locs == ([] if issues else [f"{SITE}x"])
 
 
-def test_a_long_page_is_read_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_page_is_read_in_steps() -> None:
     """A pause comes after so much work, and all links come all the same."""
     page = f"{START}{'<a href=/x><a href=/y>' * 50}".encode()
 
     def count_steps(most: int) -> int:
-        monkeypatch.setattr(html, "_TOKENS_AT_ONCE", most)
-        steps = [*SitemapReader(MAP, extra_formats={"html"}).close_steps(page)]
+        with pages_with(_TOKENS_AT_ONCE=most):
+            steps = [*SitemapReader(MAP, extra_formats={"html"}).close_steps(page)]
         events = [event for step in steps for event in step]
         locs = Counter(each.loc for each in events if isinstance(each, UrlEntry))
         assert locs == {f"{SITE}x": 1, f"{SITE}y": 1}
@@ -311,15 +306,15 @@ def codes_of(data: Any, **arguments: Any) -> Counter[str]:
     return Counter(str(each.code) for each in reading if isinstance(each, Issue))
 
 
-def test_the_limits_of_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["PROTOCOL_MAX_ENTRIES", "PROTOCOL_MAX_BYTES"])
+def test_the_limits_of_the_protocol(name: str) -> None:
     """So many URLs and bytes are allowed; more are read, with an Issue."""
     data = b"http://a.b/1\n" * 3
-    for name, most in (("PROTOCOL_MAX_ENTRIES", 3), ("PROTOCOL_MAX_BYTES", len(data))):
-        with monkeypatch.context() as patched:
-            patched.setattr(reader, name, most)
-            assert codes_of(data) == {}
-            patched.setattr(reader, name, most - 1)
-            assert codes_of(data) == {"over-protocol-limit": 1}
+    most = 3 if name.endswith("ENTRIES") else len(data)
+    with read_with(**{name: most}):
+        assert codes_of(data) == {}
+    with read_with(**{name: most - 1}):
+        assert codes_of(data) == {"over-protocol-limit": 1}
 
 
 @pytest.mark.parametrize(("more", "issues"), [(0, 0), (1, 1)])

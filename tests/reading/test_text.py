@@ -13,7 +13,7 @@ from sitemapreader._read.text import split_line
 from sitemapreader._read.xml.batches import XmlReader
 from sitemapreader._read.xml.prolog import read_prolog
 from sitemapreader._types.options import Limits
-from tests.support.reading import URLSET, read, read_by_tree
+from tests.support.reading import URLSET, read, read_by_tree, read_with
 from tests.support.timing import is_linear
 
 if TYPE_CHECKING:
@@ -145,3 +145,29 @@ def test_a_cut_that_drops_no_url_is_an_issue_too(rest: str, codes: list[str]) ->
         "http://a.b/1"
     ]
     assert [event.code for event in events if isinstance(event, Issue)] == codes
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("chars", [40, 41, 47, 200])
+def test_a_line_that_is_too_long_costs_itself(chars: int, end: str) -> None:
+    """It is dropped once, by its line; the lines around it are read, wherever blocks end."""
+    long = "http://a.b/".ljust(chars, "x")
+    lines = ["http://a.b/1", "", long, "http://a.b/2", "http://a.b/3", "http://a.b/4"]
+    data = "".join(f"{line}{end}" for line in lines).encode()
+    for block in (12, 16, 23):
+        with read_with(BLOCK_BYTES=block):
+            reader = SitemapReader(limits=Limits(field_chars=40))
+            events = []
+            for start in range(0, len(data), block):
+                events += reader.feed(data[start : start + block])
+            events += reader.close()
+        locs = [event.loc for event in events if isinstance(event, UrlEntry)]
+        issues = [(e.code, e.line) for e in events if isinstance(e, Issue)]
+        assert [loc for loc in locs if loc != long] == [
+            line for line in lines if line not in ("", long)
+        ]
+        is_dropped = long not in locs
+        assert issues == [("field-too-long", 3)] * is_dropped
+        assert is_dropped or chars < 40 + block
+        assert chars > 40 or not is_dropped
+        assert reader.stats.records == 5

@@ -6,7 +6,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from sitemapreader._read import SitemapReader, reader as sitemap_reader
+from sitemapreader._read import SitemapReader, html, reader as sitemap_reader
 from sitemapreader._read.feedparser import FeedparserAnswer
 from sitemapreader._read.xml import batches, patterns
 from sitemapreader._types.issues import Issue, IssueCode
@@ -53,6 +53,11 @@ def locs(events: list[Event]) -> list[str]:
 def read_with(**constants: Any) -> AbstractContextManager[Any]:
     """Let readers have other constants: BLOCK_BYTES, PROTOCOL_MAX_BYTES, ..."""
     return mock.patch.multiple(sitemap_reader, **constants)  # type: ignore[no-any-return]
+
+
+def pages_with(**constants: Any) -> AbstractContextManager[Any]:
+    """Let pages have other bounds: MAX_HINTS, MAX_PAGE_BYTES, ..."""
+    return mock.patch.multiple(html, **constants)  # type: ignore[no-any-return]
 
 
 def without_feedparser() -> AbstractContextManager[Any]:
