@@ -39,7 +39,7 @@ from tests.support.expressions import (
     write_texts,
 )
 from tests.support.package import PACKAGE
-from tests.support.timing import is_linear, least_seconds
+from tests.support.timing import ROUNDS, is_linear, least_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -161,17 +161,19 @@ FEW_TEXTS = 50
 """Texts of each that are tried by default, from all of those that there are."""
 
 
-def find_hard_text(expression: Expression, *, thorough: bool) -> str:
+def find_hard_text(
+    expression: Expression, *, thorough: bool, rounds: int = ROUNDS
+) -> str:
     """Return the beginning of a text for which time grows faster than the text; "" for none."""
     texts = list(write_texts(expression.pattern, thorough=thorough))
     step = 1 if thorough else len(texts) // FEW_TEXTS + 1
     for write in texts[::step]:
-        if _is_hard(expression, write):
+        if _is_hard(expression, write, rounds):
             return write(80)
     return ""
 
 
-def _is_hard(expression: Expression, write: Callable[[int], str]) -> bool:
+def _is_hard(expression: Expression, write: Callable[[int], str], rounds: int) -> bool:
     seconds = 0.0
     for text in map(write, SIZES):
         seconds = least_seconds(partial(expression.run, text), 1)
@@ -182,7 +184,7 @@ def _is_hard(expression: Expression, write: Callable[[int], str]) -> bool:
             return True
     largest = SIZES[-1]
     return seconds > CHEAP_SECONDS and not is_linear(
-        expression.run, write(largest), write(4 * largest)
+        expression.run, write(largest), write(4 * largest), rounds
     )
 
 
@@ -228,7 +230,8 @@ def test_time_grows_with_any_text(name: str) -> None:
 def test_a_slow_expression_is_caught(pattern: str | bytes, method: str) -> None:
     """The law sees each kind of expression that is slow, by the way in which it is called."""
     compiled = re.compile(pattern, re.DOTALL)
-    assert find_hard_text(Expression("here", compiled, method), thorough=False)
+    expression = Expression("here", compiled, method)
+    assert find_hard_text(expression, thorough=False, rounds=2)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,9 @@ def least_seconds(work: Callable[[], object], rounds: int = 3) -> float:
     return least
 
 
-def is_linear(work: Callable[[T], object], small: T, large: T) -> bool:
+def is_linear(
+    work: Callable[[T], object], small: T, large: T, rounds: int = ROUNDS
+) -> bool:
     """Tell whether time grows with the input, not with its square.
 
     Rounds go on as long as the answer is no: more rounds only take away what other work adds.
@@ -42,9 +44,10 @@ def is_linear(work: Callable[[T], object], small: T, large: T) -> bool:
         work: what is measured.
         small: its input.
         large: four times as much input.
+        rounds: how many there are at most; few do where the answer is to be no.
     """
     least = {False: float("inf"), True: float("inf")}
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for is_large, data in ((False, small), (True, large)):
             start = time.thread_time()
             work(data)
