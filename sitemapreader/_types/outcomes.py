@@ -393,8 +393,11 @@ _FLAWS = RECORD_ERRORS | {
     IssueCode.URL_CHARACTERS,
     IssueCode.NOT_A_URL,
     IssueCode.UNTIDY_LINE,
+    IssueCode.INVALID_URL,
+    IssueCode.HOST_NOT_PUBLIC,
 }
-"""Issues of records whose URL was lost, or may be read otherwise than its author meant it."""
+"""Issues of records, and of lines of robots.txt, whose URL was lost, or may be read otherwise than
+its author meant it."""
 
 
 def is_read_to_end(document: Document) -> bool:
@@ -407,6 +410,12 @@ def is_read_to_end(document: Document) -> bool:
 def count_flaws(document: Document) -> int:
     """Return how many records may hide the URL that their author meant."""
     return sum(count for code, count in document.counts.items() if code in _FLAWS)
+
+
+def lost_only_flaws(document: Document) -> bool:
+    """Return whether all that was lost of a document are URLs of single records or lines."""
+    errors = list_errors(document.counts)
+    return document.reason in _FLAWS and _FLAWS.issuperset(errors)
 
 
 def is_known(document: Document) -> bool:

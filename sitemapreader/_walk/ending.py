@@ -15,6 +15,8 @@ from sitemapreader._types.outcomes import (
     WALK_LIMITS,
     Role,
     Status,
+    count_flaws,
+    lost_only_flaws,
     make_document,
 )
 from sitemapreader._types.urls import host_of
@@ -87,6 +89,7 @@ class WalkEnding:
             knows_all=was_searched and not has_none,
             is_cut=self._context.budget.exhausted is not None,
             names_none=was_searched and has_none,
+            naming_flaws=sum(map(_count_naming_flaws, self._report.documents)),
             skipped={key: reason for key, (_, reason) in skipped.items()},
         )
 
@@ -209,5 +212,14 @@ def _hides_sitemaps(document: Document) -> bool:
         return False
     if document.status is Status.SKIPPED:
         return document.reason in WALK_LIMITS
+    if document.status is Status.PARTIAL and lost_only_flaws(document):
+        return False
     is_lost = document.status in (Status.FAILED, Status.PARTIAL)
     return is_lost and document.http_status not in ABSENT_STATUSES
+
+
+def _count_naming_flaws(document: Document) -> int:
+    """Return how many lines of a robots.txt that names sitemaps may hide one."""
+    if document.role is not Role.ROBOTS or document.via is None:
+        return 0
+    return count_flaws(document)

@@ -94,6 +94,7 @@ class WalkEnd:
         is_cut: whether a limit ended it before all were requested.
         names_none: True if everything that could name a sitemap was read, and names none that
             can be read.
+        naming_flaws: how many lines of robots.txt may hide a sitemap.
         skipped: key of the URL of each sitemap that was skipped -> the reason.
     """
 
@@ -102,6 +103,7 @@ class WalkEnd:
     knows_all: bool
     is_cut: bool
     names_none: bool = False
+    naming_flaws: int = 0
     skipped: Mapping[str, str] = attrs.field(factory=dict)
 
 

@@ -83,6 +83,8 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from sitemapreader._types.issues import IssueCode, excerpt
 from sitemapreader._types.models import Format
 from sitemapreader._types.outcomes import (
@@ -240,7 +242,9 @@ def weigh(
     is_absent = outcome.http_status in ABSENT_STATUSES or outcome.reason in _NO_LIST
     is_limited = outcome.reason.startswith("budget-")
     match outcome.status:
-        case Status.COMPLETE | Status.PARTIAL if _has_new_flaws(run, row, outcome):
+        case Status.COMPLETE | Status.PARTIAL if _has_new_flaws(
+            run, row.read_stamp, count_flaws(outcome), row.flaws, row.known_flaws
+        ):
             return Evidence.PART
         case Status.COMPLETE:
             return Evidence.FULL
@@ -266,15 +270,19 @@ def _is_broken(outcome: Document) -> bool:
 
 def _has_new_flaws(
     run: WalkRun,
-    row: DocumentRow,
-    outcome: Document,
+    read: int,
+    flaws: int,
+    last_flaws: int,
+    known_flaws: int,
 ) -> bool:
-    """Return whether a document has flaws that may hide a URL that it listed before."""
-    flaws = count_flaws(outcome)
-    if flaws <= row.known_flaws or not row.read_stamp:
+    """Return whether a document has flaws that may hide a URL that it listed before.
+
+    `read` is the stamp of its full reading, which had the known ones.
+    """
+    if flaws <= known_flaws or not read:
         return False
-    is_lasting = row.read_stamp <= find_patience_since(run.stamp, run.days)
-    return flaws > row.flaws or not is_lasting
+    is_lasting = read <= find_patience_since(run.stamp, run.days)
+    return flaws > last_flaws or not is_lasting
 
 
 def confirm(
@@ -518,7 +526,11 @@ def reconcile(
         "patience_since": find_patience_since(run.stamp, run.days),
         "is_round": run.chosen is not None,
         "is_cut": end.is_cut,
+        "flaws": end.naming_flaws,
     }
+    read, _ = run.naming_readings
+    if _has_new_flaws(run, read, end.naming_flaws, *run.naming_flaws):
+        end = attrs.evolve(end, knows_all=False, names_none=False)
     _collect_named(db, values, end)
     if _has_missing(db, values):
         _execute(db, "mark_named.sql", values)
@@ -680,7 +692,10 @@ def _date_naming(
     """Date this run's reading of the naming documents; return the last confirmed one."""
     read, confirmed = run.naming_readings
     if not knows_all:
-        sql = "UPDATE site SET missed = missed + 1 WHERE id = :site RETURNING missed"
+        sql = (
+            "UPDATE site SET missed = missed + 1, flaws = :flaws"
+            " WHERE id = :site RETURNING missed"
+        )
         missed = read_value(db, sql, values)
         is_given_up = missed >= _PATIENCE_RUNS and read <= values["patience_since"]
         return run.stamp if is_given_up else confirmed
@@ -689,6 +704,7 @@ def _date_naming(
     indexes = f"WHERE site = :site AND {IS_INDEX} AND is_named AND NOT {IS_GIVEN_UP}"
     db.execute(
         "UPDATE site SET read_stamp = :read, confirmed_stamp = :confirmed, missed = 0,"
+        " flaws = :flaws, known_flaws = :flaws,"
         " looked_stamp = max(looked_stamp, (SELECT min(:asked, ifnull(min(read_stamp), :asked))"
         f" FROM document {indexes})) WHERE id = :site",
         {**values, "read": read, "confirmed": confirmed, "asked": asked},

@@ -81,6 +81,7 @@ class WalkRun:
         all_known_stamp: the last walk before it that knew all documents and indexes (the column
             `looked_stamp`).
         naming_readings: `read_stamp` and `confirmed_stamp` of what names documents.
+        naming_flaws: `flaws` and `known_flaws` of that.
         unverified: documents that are read in full, by keys of URLs.
         ranks: key of a URL -> when it was answered.
         chosen: documents that are due, by keys of URLs, if only those are requested.
@@ -103,6 +104,7 @@ class WalkRun:
     is_new: bool = False
     all_known_stamp: int = 0
     naming_readings: tuple[int, int] = (0, 0)
+    naming_flaws: tuple[int, int] = (0, 0)
     unverified: frozenset[str] = frozenset()
     ranks: Mapping[str, float] = attrs.field(factory=dict)
     chosen: frozenset[str] | None = None

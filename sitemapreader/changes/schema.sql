@@ -14,6 +14,8 @@ CREATE TABLE site (
     -- what names its documents (robots.txt, guesses, the start page): as the columns of a document
     read_stamp INTEGER NOT NULL DEFAULT 0,
     confirmed_stamp INTEGER NOT NULL DEFAULT 0,
+    flaws INTEGER NOT NULL DEFAULT 0,
+    known_flaws INTEGER NOT NULL DEFAULT 0,
     missed INTEGER NOT NULL DEFAULT 0,      -- in how many runs that was not known since
     looked_stamp INTEGER NOT NULL DEFAULT 0,  -- `all_known_stamp`: the last run that knew all documents
     lost_stamp INTEGER NOT NULL DEFAULT 0,    -- the oldest `url.lost_stamp` that waits; 0 for none

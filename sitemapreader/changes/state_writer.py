@@ -150,7 +150,8 @@ class StateWriter(WalkMemory):
             is_resumed=is_resumed,
             is_new=not read_value(db, known, {"site": site}),
             all_known_stamp=all_known,
-            naming_readings=tuple(naming),
+            naming_readings=tuple(naming[:2]),
+            naming_flaws=tuple(naming[2:]),
         )
         if revisit is not None:
             run = schedule.choose(db, run, revisit, now, self._verify_after / 1e9)
@@ -181,7 +182,7 @@ class StateWriter(WalkMemory):
         """Return the columns of the site that its next walk needs; `None` for a new site."""
         sql = (
             "SELECT id, begin_stamp, began, ended, complete, days, looked_stamp, read_stamp,"
-            " confirmed_stamp FROM site WHERE name = ?"
+            " confirmed_stamp, flaws, known_flaws FROM site WHERE name = ?"
         )
         return db.execute(sql, (self.run.name,)).fetchone()
 

@@ -562,3 +562,45 @@ async def test_a_flaw_that_lasts_costs_itself_and_delays_nothing_later(
     await diary.live(24, serve)
     assert 10 <= diary.unlisted["oak"] <= 12
     assert diary.unlisted[TREES[-1]] == 21
+
+
+# -- a line of robots.txt that names no sitemap
+
+LINES = [
+    "Sitemap: {{ url }}\n",
+    "Sitemap: htps://example.org/elms.xml\n",
+    "Sitemap: https:/example.org/elms.xml\n",
+    "Sitemap: undefined/elms.xml\n",
+]
+
+
+def serve_trees(line: str, *, has_elms: bool) -> dict[str, Any]:
+    names = ["oaks.xml", "elms.xml"] if has_elms else ["oaks.xml"]
+    served = {f"{SITE}oaks.xml": lists("oak"), f"{SITE}elms.xml": lists("elm")}
+    live = alive(["oak", "elm"] if has_elms else ["oak"])
+    return {ROBOTS: named(*names) + line.encode(), **served, **live}
+
+
+@pytest.mark.parametrize("line", LINES)
+async def test_a_line_that_is_broken_for_two_days_hides_a_sitemap(
+    diary: Diary, line: str
+) -> None:
+    """The sitemap that robots.txt named before may be meant."""
+
+    def serve(day: int) -> dict[str, Any]:
+        if day not in (3, 4):
+            return serve_trees("", has_elms=True)
+        return serve_trees(line, has_elms=False) | alive(["elm"])
+
+    await diary.live(12, serve)
+    assert not diary.told
+
+
+@pytest.mark.parametrize("line", LINES)
+async def test_a_line_that_was_always_broken_hides_nothing(
+    diary: Diary, line: str
+) -> None:
+    """A sitemap that nothing names any more is told, whatever else robots.txt has."""
+    await diary.live(12, lambda day: serve_trees(line, has_elms=day < 3))
+    assert diary.unlisted == {"elm": 4}
+    assert diary.gone == {"elm": 4}
