@@ -258,12 +258,13 @@ def parse_column(texts: list[str]) -> list[datetime | None]:
         if _PLAIN_COLUMN.fullmatch(column):
             return parse_plain_dates(texts)
         # in feeds, all have the form of mail
-        mail = _MAIL_LINE.findall(column)
+        are_mail = texts[0][:1].isalpha()
+        mail = _MAIL_LINE.findall(column) if are_mail else []
         if len(mail) == len(texts) == column.count("\n"):
             return list(starmap(_make_mail_date, mail))
     except ValueError:  # 30 February
-        pass
-    if len(texts) <= _FEW_DATES or texts[0][:1].isalpha():
+        are_mail = False
+    if len(texts) <= _FEW_DATES or are_mail:
         return list(map(parse_lastmod, texts))
     middle = len(texts) // 2
     return parse_column(texts[:middle]) + parse_column(texts[middle:])

@@ -38,9 +38,8 @@ def collect_feed_texts(
         fields = group_fields(names, element)
         loc = find_link(fields.get("link", ()))
         lastmod = _find_date_text(fields, FEED_DATES[record])
-        title = _find_title(fields.get("title", ()))
-        if MEDIA in fields:
-            found = _find_only_images(names, fields[MEDIA])
+        if parts := fields.get(MEDIA):
+            found = find_single_image(names, parts[0]) if len(parts) == 1 else None
             if found is None:
                 odd.add(place)
             else:
@@ -49,14 +48,9 @@ def collect_feed_texts(
             odd.add(place)
         locs.append(loc or "")
         lastmods.append(lastmod or "")
-        titles.append(title)
+        titles.append(_find_title(fields.get("title", ())))
     columns = [locs, lastmods, list[str](), list[str]()]
     return RecordTexts(stats, len(elements), columns, odd, titles=titles, images=images)
-
-
-def _find_only_images(names: Names, parts: list[Element]) -> tuple[Image, ...] | None:
-    """Return the image of the only part of media; `None` for any other case."""
-    return find_single_image(names, parts[0]) if len(parts) == 1 else None
 
 
 def _find_single_text(elements: Sequence[Element]) -> str | None:
@@ -71,9 +65,9 @@ def _find_single_text(elements: Sequence[Element]) -> str | None:
 
 def _find_title(elements: Sequence[Element]) -> str:
     """Return the text of the first title that has some."""
-    return _find_single_text(elements) or next(
-        filter(None, map(find_plain_text, elements)), ""
-    )
+    if single := _find_single_text(elements):
+        return single
+    return next(filter(None, map(find_plain_text, elements)), "")
 
 
 def _find_single_alternate(links: Sequence[Element]) -> str | None:

@@ -240,10 +240,12 @@ class RecordTexts:
         """
         repairs: defaultdict[int, set[IssueCode]] = defaultdict(set)
         for column in self.fields:
-            for place in find_odd_references(column):
-                codes = repairs[place]
-                column[place] = mend_references(column[place], codes)
-        for column in self._columns:
+            places = find_odd_references(column)
+            for place in places:
+                column[place] = mend_references(column[place], repairs[place])
+            if places:
+                self.odd.update(find_odd_references(column))
+        for column in [*self.runs.values(), self.extras]:
             self.odd.update(find_odd_references(column))
         self.note_repairs(repairs)
         self.blank_odd()
