@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sitemapreader import Limits
 from sitemapreader._types.issues import Severity
-from sitemapreader.audit import AuditOptions
+from sitemapreader.audit import AuditOptions, audit_sync
 from sitemapreader.audit.models import (
     AuditInputError,
     Category,
@@ -30,12 +31,14 @@ from sitemapreader.audit.rules import (
     plan_rules,
     read_own_rules,
 )
+from sitemapreader.fetch import MemoryFetcher
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.cases(50)  # nothing is audited
 
+SITE = "https://example.org/"
 TEXT = """\ufeff-- title: Odd pages
 -- severity: warning
 -- unit: pages
@@ -482,3 +485,52 @@ def test_words_are_a_list(words: Any, said: str) -> None:
         AuditOptions(session_parameters=words)
     given: Any = ["a"]
     assert AuditOptions(session_parameters=given).session_parameters == ("a",)
+
+
+# -- arguments that make no sense
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "said"),
+    [
+        (
+            {"limits": Limits(max_urls=3)},
+            TypeError,
+            "an audit cannot be combined with Limits(max_urls=...), because it judges all URLs",
+        ),
+        ({"pages": -1}, ValueError, 'pages must be a number or "all", got -1'),
+        (
+            {"pages": "some"},
+            ValueError,
+            "pages must be a number or \"all\", got 'some'",
+        ),
+        ({"pages": 2.5}, ValueError, 'pages must be a number or "all", got 2.5'),
+        (
+            {"was": [SITE], "pages": 0},
+            ValueError,
+            "`was` requires visits, but `pages` is 0: write another number",
+        ),
+        (
+            {"rules": "none"},
+            ValueError,
+            "`rules`: none cannot be read: No such file or directory",
+        ),
+        (
+            {"select": ["zzzz"]},
+            ValueError,
+            (
+                "`select`: there is no rule, category or prefix 'zzzz':"
+                " `sitemapreader audit --list-rules` lists all codes"
+            ),
+        ),
+    ],
+)
+def test_arguments_that_make_no_sense(
+    given: dict[str, Any], kind: type[Exception], said: str
+) -> None:
+    """They are refused before anything is read."""
+    fetcher = MemoryFetcher({})
+    with pytest.raises(kind) as refused:
+        audit_sync(SITE, fetcher=fetcher, **given)
+    assert str(refused.value) == said
+    assert fetcher.requested == []

@@ -859,3 +859,23 @@ def test_a_blocked_host_of_pages_is_a_blocked_site() -> None:
     ) as result:
         (found,) = (e for e in result.findings if e.rule.code == "robots-blocks-site")
         assert [each.url for each in found.examples] == [f"{other}/"]
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (
+            "docs/",
+            "the folder is at https://example.org/docs/, and its host has the robots.txt",
+        ),
+        ("", "the folder has no robots.txt"),
+    ],
+)
+def test_a_folder_without_a_robots_file(tmp_path: Path, path: str, said: str) -> None:
+    """It may be the part of a site: then nobody knows its rules."""
+    base = f"https://example.org/{path}"
+    (tmp_path / "sitemap.xml").write_bytes(urlset(base))
+    (tmp_path / "index.html").write_text("<p>Home")
+    with audit_sync(tmp_path, base_url=base, select=["robots"]) as result:
+        assert said in {each.reason for each in result.facts.not_run}
