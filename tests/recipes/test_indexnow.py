@@ -228,6 +228,17 @@ async def test_25_000_changes_are_three_requests(site: Web, db: Path) -> None:
     assert (first.counts, len(site.requests)) == ({"recorded": 25_000}, 3)
 
 
+async def test_the_key_follows_no_redirect_of_the_service(site: Web, db: Path) -> None:
+    """Another place is not told the key: its status is the answer, and the URLs wait."""
+    (loc,) = site.publish("a")
+    site.answers = [307]
+    with pytest.raises(IndexNowError, match="the service returned 307") as caught:
+        await site.submit(db)
+    assert (caught.value.status, len(site.requests), site.accepted) == (307, 1, [])
+    assert (await site.submit(db)).counts == {"new": 1}
+    assert site.accepted == [loc]
+
+
 async def test_a_key_file_is_read_once_for_all_requests(site: Web, db: Path) -> None:
     """However many requests the URLs of a host need: a page's response may be expensive."""
     paths: list[str] = []
