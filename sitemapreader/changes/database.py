@@ -35,7 +35,7 @@ Connection: TypeAlias = sqlite3.Connection
 Values: TypeAlias = "Mapping[str, Any]"
 """The values of the named parameters of a statement."""
 
-VERSION = 20
+VERSION = 21
 """Version of a state's tables. Files of earlier versions are replaced, of later ones refused."""
 _APPLICATION_ID = 0x534D5244
 """In the header of our files: https://www.sqlite.org/fileformat.html, 1.3.12."""

@@ -103,7 +103,7 @@ from sitemapreader.changes.database import (
     read_value,
     read_values,
 )
-from sitemapreader.changes.rows import WalkRun, as_moment, nanoseconds
+from sitemapreader.changes.rows import Flaws, WalkRun, as_moment, nanoseconds
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -242,8 +242,8 @@ def weigh(
     is_absent = outcome.http_status in ABSENT_STATUSES or outcome.reason in _NO_LIST
     is_limited = outcome.reason.startswith("budget-")
     match outcome.status:
-        case Status.COMPLETE | Status.PARTIAL if _has_new_flaws(
-            run, row.read_stamp, count_flaws(outcome), row.flaws, row.known_flaws
+        case Status.COMPLETE | Status.PARTIAL if row.read_stamp and hides_urls(
+            run, row.flaws.add(count_flaws(outcome), run.stamp)
         ):
             return Evidence.PART
         case Status.COMPLETE:
@@ -268,21 +268,9 @@ def _is_broken(outcome: Document) -> bool:
     return 2 * outcome.dropped > outcome.records
 
 
-def _has_new_flaws(
-    run: WalkRun,
-    read: int,
-    flaws: int,
-    last_flaws: int,
-    known_flaws: int,
-) -> bool:
-    """Return whether a document has flaws that may hide a URL that it listed before.
-
-    `read` is the stamp of its full reading, which had the known ones.
-    """
-    if flaws <= known_flaws or not read:
-        return False
-    is_lasting = read <= find_patience_since(run.stamp, run.days)
-    return flaws > last_flaws or not is_lasting
+def hides_urls(run: WalkRun, flaws: Flaws) -> bool:
+    """Return whether flaws may hide a URL that was listed: they are new, and not usual yet."""
+    return flaws.since > find_patience_since(run.stamp, run.days)
 
 
 def confirm(
@@ -312,6 +300,7 @@ def date_outcome(
     *,
     age: int,
     may_differ: bool,
+    flaws: Flaws,
 ) -> dict[str, Any]:
     """Return the columns of `document` that date an outcome.
 
@@ -322,7 +311,8 @@ def date_outcome(
     reading = run.stamp - age
     if evidence is Evidence.FULL:
         # what a walk without `changes` has read was not compared
-        read = row.read_stamp if row.is_saved else 0
+        # where its flaws are usual by now, it was read with them before
+        read = (flaws.since or row.read_stamp) if row.is_saved else 0
         least = run.confirm_after if run.has_changes else 0
         found["read_stamp"], confirmed = confirm(
             read, row.confirmed_stamp, reading, least
@@ -529,7 +519,9 @@ def reconcile(
         "flaws": end.naming_flaws,
     }
     read, _ = run.naming_readings
-    if _has_new_flaws(run, read, end.naming_flaws, *run.naming_flaws):
+    flaws = run.naming_flaws.add(end.naming_flaws, run.stamp)
+    values["flawed_stamp"] = flaws.since
+    if read and hides_urls(run, flaws):
         end = attrs.evolve(end, knows_all=False, names_none=False)
     _collect_named(db, values, end)
     if _has_missing(db, values):
@@ -693,7 +685,8 @@ def _date_naming(
     read, confirmed = run.naming_readings
     if not knows_all:
         sql = (
-            "UPDATE site SET missed = missed + 1, flaws = :flaws"
+            "UPDATE site SET missed = missed + 1, last_flaws = :flaws,"
+            " flawed_stamp = :flawed_stamp"
             " WHERE id = :site RETURNING missed"
         )
         missed = read_value(db, sql, values)
@@ -704,7 +697,7 @@ def _date_naming(
     indexes = f"WHERE site = :site AND {IS_INDEX} AND is_named AND NOT {IS_GIVEN_UP}"
     db.execute(
         "UPDATE site SET read_stamp = :read, confirmed_stamp = :confirmed, missed = 0,"
-        " flaws = :flaws, known_flaws = :flaws,"
+        " last_flaws = :flaws, known_flaws = :flaws, flawed_stamp = 0,"
         " looked_stamp = max(looked_stamp, (SELECT min(:asked, ifnull(min(read_stamp), :asked))"
         f" FROM document {indexes})) WHERE id = :site",
         {**values, "read": read, "confirmed": confirmed, "asked": asked},

@@ -19,7 +19,7 @@ from sitemapreader._types.outcomes import (
 from sitemapreader._types.rows import get_column
 from sitemapreader._walk.memory import LastReading
 from sitemapreader.changes.law import Evidence, date_outcome, weigh
-from sitemapreader.changes.rows import write_lastmod
+from sitemapreader.changes.rows import Flaws, write_lastmod
 from sitemapreader.fetch.validators import choose_validators, is_older, read_age
 
 if TYPE_CHECKING:
@@ -107,7 +107,12 @@ class DocumentReading:
             found |= {"filters": filters, "is_window": int(is_window)}
         may_differ = body is None or status is not Status.UNCHANGED
         return found | date_outcome(
-            self._run, self._row, evidence, age=self.age, may_differ=may_differ
+            self._run,
+            self._row,
+            evidence,
+            age=self.age,
+            may_differ=may_differ,
+            flaws=self._row.flaws.add(count_flaws(document), self._run.stamp),
         )
 
     def _list_validators(self, document: Document) -> dict[str, Any]:
@@ -131,14 +136,16 @@ class DocumentReading:
         evidence: Evidence,
     ) -> dict[str, Any]:
         children = self._children
-        known_flaws = flaws = count_flaws(document)
+        flaws = self._row.flaws.add(count_flaws(document), self._run.stamp)
+        if evidence is Evidence.FULL:
+            flaws = Flaws(flaws.last, flaws.last)
         if evidence is not Evidence.FULL:  # children behind the error are still listed
             known = dict(self._row.child_list)
             children = list((known | dict(children)).items())
-            known_flaws = self._row.known_flaws
         return {
-            "flaws": flaws,
-            "known_flaws": known_flaws,
+            "last_flaws": flaws.last,
+            "known_flaws": flaws.known,
+            "flawed_stamp": flaws.since,
             "complete": int(document.status is Status.COMPLETE),
             "is_saved": int(self._run.has_changes or not document.listed),
             "final_url": document.final_url,

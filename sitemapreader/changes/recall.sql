@@ -2,11 +2,13 @@
 -- becomes one of before a loss, so that it proves nothing about it.
 UPDATE site SET begin_stamp = min(begin_stamp, :stamp - 2), read_stamp = min(read_stamp, :stamp - 2),
     confirmed_stamp = min(confirmed_stamp, :stamp - 2), looked_stamp = min(looked_stamp, :stamp - 2),
+    flawed_stamp = min(flawed_stamp, :stamp - 1),
     days = (SELECT json_group_array(value) FROM json_each(days) WHERE value < :stamp)
 WHERE id = :site;
 
 UPDATE document SET seen_stamp = min(seen_stamp, :stamp - 2), read_stamp = min(read_stamp, :stamp - 2),
-    confirmed_stamp = min(confirmed_stamp, :stamp - 2), unknown_stamp = min(unknown_stamp, :stamp - 1)
+    confirmed_stamp = min(confirmed_stamp, :stamp - 2), unknown_stamp = min(unknown_stamp, :stamp - 1),
+    flawed_stamp = min(flawed_stamp, :stamp - 1)
 WHERE site = :site;
 
 UPDATE stretch SET seen_stamp = min(seen_stamp, :stamp - 2)

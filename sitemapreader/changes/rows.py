@@ -63,6 +63,31 @@ def as_moment(seconds: float) -> datetime:
 
 
 @attrs.frozen
+class Flaws:
+    """The flaws of a document, or of robots.txt.
+
+    Attributes:
+        last: how many its last reading had.
+        known: how many its last full reading had.
+        since: stamp of the reading since which it has more than that; 0 if it has not.
+    """
+
+    last: int = 0
+    known: int = 0
+    since: int = 0
+
+    def add(self, number: int, stamp: int) -> Flaws:
+        """Return the flaws after another reading."""
+        if number <= self.known:
+            since = 0
+        elif self.since and number <= self.last:
+            since = self.since
+        else:
+            since = stamp
+        return Flaws(number, self.known, since)
+
+
+@attrs.frozen
 class WalkRun:
     """A walk over a site, in the state; a stamp is a date in nanoseconds.
 
@@ -81,7 +106,7 @@ class WalkRun:
         all_known_stamp: the last walk before it that knew all documents and indexes (the column
             `looked_stamp`).
         naming_readings: `read_stamp` and `confirmed_stamp` of what names documents.
-        naming_flaws: `flaws` and `known_flaws` of that.
+        naming_flaws: the flaws of that.
         unverified: documents that are read in full, by keys of URLs.
         ranks: key of a URL -> when it was answered.
         chosen: documents that are due, by keys of URLs, if only those are requested.
@@ -104,7 +129,7 @@ class WalkRun:
     is_new: bool = False
     all_known_stamp: int = 0
     naming_readings: tuple[int, int] = (0, 0)
-    naming_flaws: tuple[int, int] = (0, 0)
+    naming_flaws: Flaws = Flaws()
     unverified: frozenset[str] = frozenset()
     ranks: Mapping[str, float] = attrs.field(factory=dict)
     chosen: frozenset[str] | None = None
@@ -235,8 +260,9 @@ class DocumentRow:
     size: int | None = None
     digest: bytes | None = None
     entries: int = 0
-    flaws: int = 0
+    last_flaws: int = 0
     known_flaws: int = 0
+    flawed_stamp: int = 0
     child_list: list[tuple[str, str | None]] = attrs.field(
         default=None, converter=_as_children
     )
@@ -247,6 +273,11 @@ class DocumentRow:
     lastmod_lies: int = 0
     asked_at: float | None = None
     not_before: float = 0.0
+
+    @property
+    def flaws(self) -> Flaws:
+        """Its flaws until now."""
+        return Flaws(self.last_flaws, self.known_flaws, self.flawed_stamp)
 
 
 _DOCUMENT_COLUMNS = ", ".join(field.name for field in attrs.fields(DocumentRow))

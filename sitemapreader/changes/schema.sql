@@ -14,8 +14,9 @@ CREATE TABLE site (
     -- what names its documents (robots.txt, guesses, the start page): as the columns of a document
     read_stamp INTEGER NOT NULL DEFAULT 0,
     confirmed_stamp INTEGER NOT NULL DEFAULT 0,
-    flaws INTEGER NOT NULL DEFAULT 0,
+    last_flaws INTEGER NOT NULL DEFAULT 0,
     known_flaws INTEGER NOT NULL DEFAULT 0,
+    flawed_stamp INTEGER NOT NULL DEFAULT 0,
     missed INTEGER NOT NULL DEFAULT 0,      -- in how many runs that was not known since
     looked_stamp INTEGER NOT NULL DEFAULT 0,  -- `all_known_stamp`: the last run that knew all documents
     lost_stamp INTEGER NOT NULL DEFAULT 0,    -- the oldest `url.lost_stamp` that waits; 0 for none
@@ -55,8 +56,9 @@ CREATE TABLE document (
     size INTEGER,
     digest BLOB,                -- NULL if it was never read
     entries INTEGER NOT NULL DEFAULT 0,
-    flaws INTEGER NOT NULL DEFAULT 0,     -- records whose URL was lost or repaired
+    last_flaws INTEGER NOT NULL DEFAULT 0,   -- records whose URL was lost or repaired
     known_flaws INTEGER NOT NULL DEFAULT 0,  -- the same, in its last full reading
+    flawed_stamp INTEGER NOT NULL DEFAULT 0, -- since when it has more than that; else 0
     children INTEGER NOT NULL DEFAULT 0,
     child_list TEXT CHECK (child_list IS NULL OR json_valid(child_list)), -- pairs, loc and lastmod
     read_at REAL,               -- time at which the server generated it, in seconds

@@ -21,7 +21,13 @@ from sitemapreader._types.urls import url_key
 from sitemapreader._walk.memory import Resumption, WalkMemory
 from sitemapreader.changes import law, schedule
 from sitemapreader.changes.database import StateFile, UrlKind, read_value, read_values
-from sitemapreader.changes.rows import REMOVALS, WalkRun, name_of_sitemaps, nanoseconds
+from sitemapreader.changes.rows import (
+    REMOVALS,
+    Flaws,
+    WalkRun,
+    name_of_sitemaps,
+    nanoseconds,
+)
 from sitemapreader.fetch.local import StoredResponse
 
 if TYPE_CHECKING:
@@ -151,7 +157,7 @@ class StateWriter(WalkMemory):
             is_new=not read_value(db, known, {"site": site}),
             all_known_stamp=all_known,
             naming_readings=tuple(naming[:2]),
-            naming_flaws=tuple(naming[2:]),
+            naming_flaws=Flaws(*naming[2:]),
         )
         if revisit is not None:
             run = schedule.choose(db, run, revisit, now, self._verify_after / 1e9)
@@ -182,7 +188,8 @@ class StateWriter(WalkMemory):
         """Return the columns of the site that its next walk needs; `None` for a new site."""
         sql = (
             "SELECT id, begin_stamp, began, ended, complete, days, looked_stamp, read_stamp,"
-            " confirmed_stamp, flaws, known_flaws FROM site WHERE name = ?"
+            " confirmed_stamp, last_flaws, known_flaws, flawed_stamp"
+            " FROM site WHERE name = ?"
         )
         return db.execute(sql, (self.run.name,)).fetchone()
 

@@ -564,6 +564,59 @@ async def test_a_flaw_that_lasts_costs_itself_and_delays_nothing_later(
     assert diary.unlisted[TREES[-1]] == 21
 
 
+@pytest.mark.parametrize("first", range(9, 13))
+async def test_a_flaw_that_is_usual_by_now_lets_no_later_one_be(
+    diary: Diary, first: int
+) -> None:
+    """Another record is broken when the seven days of the first one end."""
+    elm = f"<loc>{SITE}{TREES[1]}</loc>".encode()
+
+    def serve(day: int) -> dict[str, Any]:
+        body = lists(*TREES)
+        if day >= 3:
+            body = body.replace(elm, b"<loc></loc>")
+        if first <= day < first + 3:
+            body = body.replace(OAK.encode(), b"<loc></loc>")
+        return {ROBOTS: named("list.xml"), f"{SITE}list.xml": body, **alive(TREES)}
+
+    await diary.live(22, serve)
+    assert diary.unlisted.keys() == {TREES[1]}
+    assert diary.unlisted[TREES[1]] <= 20
+
+
+@pytest.mark.parametrize("pause", [1, 2, 3, 7])
+async def test_a_list_that_has_more_flaws_each_time_delays_a_loss_by_seven_days(
+    diary: Diary, pause: int
+) -> None:
+    """Nothing waits for longer, however often there are new ones."""
+
+    def serve(day: int) -> dict[str, Any]:
+        trees = TREES if day < 12 else TREES[1:]
+        flawed = [f"x?a=1&b={number}" for number in range(day // pause)]
+        body = lists(*trees, *flawed)
+        return {ROBOTS: named("list.xml"), f"{SITE}list.xml": body, **alive(TREES)}
+
+    await diary.live(24, serve)
+    assert 12 < diary.unlisted["oak"] <= 20
+
+
+async def test_a_flaw_that_a_clock_ahead_has_seen_is_usual_in_time(
+    diary: Diary,
+) -> None:
+    """What lies in the future of a walk is as old as the moment before it."""
+
+    def serve(day: int) -> dict[str, Any]:
+        body = lists(*TREES)
+        if day >= 3:
+            body = body.replace(OAK.encode(), b"<loc></loc>")
+        return {ROBOTS: named("list.xml"), f"{SITE}list.xml": body, **alive(TREES)}
+
+    for day in range(24):
+        later = {3: 400 * DAY, 4: -399 * DAY}.get(day, DAY)
+        await diary.walk(serve(day), later=later)
+    assert 10 <= diary.unlisted["oak"] <= 14
+
+
 # -- a line of robots.txt that names no sitemap
 
 LINES = [
