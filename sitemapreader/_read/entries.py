@@ -418,8 +418,7 @@ def _read_entry(context: RecordContext, record: Element) -> Iterator[None]:
     if not found:  # its URL as its text, as in RSS
         text, element = _find_first_text(each for _, each, _ in alternates)
     else:
-        if len(found) > 1:
-            found.sort(key=_is_other_page)
+        found.sort(key=_is_other_page)
         text, element, _ = found[0]
     yield from _deliver(context, record, fields, text, element)
 

@@ -299,7 +299,7 @@ def parse_links(value: str) -> list[dict[str, str]]:
     """Return the links of a `Link:` header (RFC 8288), like the links of a head."""
     # only whole links: half a URL is another URL
     if len(value) > MAX_LINK_HEADER_CHARS:
-        value = value[: value.rfind(",", 0, MAX_LINK_HEADER_CHARS) + 1]
+        value, _, _ = value[:MAX_LINK_HEADER_CHARS].rpartition(",")
     links = []
     for target, parameters, *_ in _LINK.findall(value):
         attributes = {"href": target}
