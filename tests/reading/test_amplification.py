@@ -128,8 +128,8 @@ def feed_with(shared: bytes, one: bytes) -> Callable[[int], list[Event]]:
 def test_media_are_read_in_linear_time(shared: bytes, one: bytes) -> None:
     """Thousands of media of one record, with a long field for all, take time as they are many."""
     read_item = feed_with(shared, one)
-    # both take more than one block
-    assert is_linear(read_item, 18_000, 72_000)
+    # both are longer than what is read at once
+    assert is_linear(read_item, 48_000, 192_000)
 
 
 def test_media_share_the_fields_of_their_record() -> None:

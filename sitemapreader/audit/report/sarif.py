@@ -108,7 +108,7 @@ def _make_results(finding: Finding, facts: Facts) -> Iterator[dict[str, Any]]:
         yield result
     of_sitemaps = Counter(each.document for each in named)
     rest = finding.count - len(named)
-    nowhere = Place(document="", count=rest, new=finding.new)
+    nowhere = Place(document="", count=rest + of_sitemaps[""], new=finding.new)
     for place in finding.places or [nowhere]:
         count = place.count - of_sitemaps[place.document]
         name = place.document
