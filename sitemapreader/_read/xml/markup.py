@@ -117,7 +117,7 @@ def has_open_section(text: str) -> bool:
 
 def find_odd_references(texts: Sequence[str]) -> list[int]:
     """Find the places of sound texts that have a rare reference or a bare `&`."""
-    outside = cut_sections("\0".join(texts))  # a character that no text of XML has
+    outside = cut_sections("\0".join(texts))
     if not has_odd_reference(outside):
         return []
     places = enumerate(outside.split("\0"))
@@ -130,20 +130,26 @@ def has_odd_reference(text: str) -> bool:
     return "&" in text and ODD_REFERENCE.search(text) is not None
 
 
-def decode_many(texts: list[str]) -> list[str]:
-    """Decode sound texts, without odd references."""
-    joined = "\0".join(texts)
-    if "&" not in joined and "<" not in joined:
-        return texts
-    places = [place for place, text in enumerate(texts) if "&" in text or "<" in text]
+def find_coded(texts: Sequence[str]) -> list[int]:
+    """Find the places of texts that may have a reference, or the beginning or end of a section."""
+    joined = "\0".join(texts)  # a character that no text of XML has
+    if "&" not in joined and "[" not in joined and "]" not in joined:
+        return []
+    return [
+        place
+        for place, text in enumerate(texts)
+        if "&" in text or "[" in text or "]" in text
+    ]
+
+
+def decode_texts(texts: list[str], places: Sequence[int]) -> None:
+    """Decode sound texts at these places, without odd references."""
     coded = "\0".join([texts[place] for place in places])
-    pieces = _SECTION.split(coded) if "<" in joined else [coded]
+    pieces = _SECTION.split(coded) if "<" in coded else [coded]
     # every other one is what a section holds
     pieces[::2] = map(_resolve_sound, pieces[::2])
-    decoded = texts.copy()
     for place, text in zip(places, "".join(pieces).split("\0"), strict=True):
-        decoded[place] = text
-    return decoded
+        texts[place] = text
 
 
 def _resolve_sound(text: str) -> str:

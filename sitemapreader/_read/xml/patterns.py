@@ -23,6 +23,7 @@ from sitemapreader._read.vocabulary import (
     ATOM,
     OWN,
     PROTOCOL_FIELDS,
+    RECORD_OF,
     RESOURCESYNC,
     Names,
 )
@@ -108,7 +109,7 @@ class PatternReader:
         )
         end = len(text) - len(rest)
         segment = Segment(plain, len(plain), None)
-        if not rest or rest.startswith("</"):
+        if names.record_end not in rest:  # the beginning of a record, or the root's end
             return iter((segment,)), end
         end = pass_nothing(text, end)
         others, end = self._read_common(
@@ -242,9 +243,15 @@ class NamesAndPattern:
 
     def may_be_plain(self, text: str, start: int) -> bool:
         """Return whether a text begins with a plain record, and may have only such records."""
+        if any(map(text.__contains__, self._marks)):
+            return False
         first = self.plain_pattern.match(text, start)
-        is_plain = first is not None and first["rest"] is None
-        return is_plain and not any(map(text.__contains__, self._marks))
+        return first is not None and first["rest"] is None
+
+    @cached_property
+    def record_end(self) -> str:
+        """The beginning of a record's end tag."""
+        return f"</{self.prefix}{RECORD_OF[self.format]}"
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:

@@ -20,7 +20,8 @@ from sitemapreader._read.vocabulary import CHANGEFREQS, parse_changefreq, parse_
 from sitemapreader._read.xml.markup import (
     are_closed,
     cut_sections,
-    decode_many,
+    decode_texts,
+    find_coded,
     find_odd_references,
     has_odd_reference,
     mend_references,
@@ -223,14 +224,21 @@ class RecordTexts:
 
     def decode(self) -> None:
         """Decode all fields; records with a section that is not closed are odd."""
-        outsides = [cut_sections("\0".join(column)) for column in self._columns]
+        columns = [*self.fields, *self.runs.values(), self.extras]
+        coded = list(map(find_coded, columns))
+        outsides = [
+            cut_sections("\0".join([column[place] for place in places]))
+            for column, places in zip(columns, coded, strict=True)
+        ]
         if not all(map(are_closed, outsides)):
-            for column in self._columns:
+            for column in columns:
                 self.blame(not are_closed(cut_sections(text)) for text in column)
             self.blank_odd()
         if any(map(has_odd_reference, outsides)):
             self._mend_references()
-        self.fields = list(map(decode_many, self.fields))
+        for column, places in zip(self.fields, coded, strict=False):
+            if places:
+                decode_texts(column, places)
 
     def _mend_references(self) -> None:
         """Mend the references in fields.
