@@ -13,6 +13,7 @@ import pytest
 from sitemapreader import Issue, IssueCode, SitemapReader
 from sitemapreader._read.xml.batches import find_record
 from sitemapreader._types.models import UrlEntry
+from sitemapreader.records import Extra
 from tests.support.reading import (
     URLSET,
     check_ways,
@@ -390,6 +391,17 @@ def test_tags_are_found_wherever_a_step_of_the_search_ends(step: int) -> None:
     usual = find_spans(TAGS, len(TAGS))
     assert find_spans(TAGS, step) == usual
     assert len(usual) == 4
+
+
+def test_a_line_end_in_a_namespace_is_one_blank() -> None:
+    """It is one character, however it is written (XML 1.0, sections 2.11 and 3.3.3)."""
+    for end in (b"\n", b"\r", b"\r\n"):
+        root = URLSET.replace(b">", b" xmlns:new='urn:a" + end + b"b'>")
+        *_, entry = check_ways(
+            root + b"<url><loc>https://a.example/</loc><new:y>z</new:y></url></urlset>"
+        )
+        assert isinstance(entry, UrlEntry)
+        assert entry.extras == (Extra("urn:a b", "y", "z"),)
 
 
 @pytest.mark.parametrize("name", NEARLY_PLAIN)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from sitemapreader._bytes.lines import read_line_ends
 from sitemapreader._read.entries import find_page_relations
 from sitemapreader._read.stats import ReadStats
 from sitemapreader._read.vocabulary import (
@@ -367,7 +368,8 @@ def _open(
 
     `passed` is the markup before it.
     """
-    attributes = parse_attributes(replace_bad_bytes(tag[2]), set(), MAX_NAMESPACES)
+    written = read_line_ends(replace_bad_bytes(tag[2]))
+    attributes = parse_attributes(written, set(), MAX_NAMESPACES)
     is_rootless = root in ROOTLESS
     is_empty = tag[2].endswith("/")
     document = passed + (
