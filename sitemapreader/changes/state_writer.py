@@ -1,8 +1,8 @@
 """StateWriter: writes the batches that the consumer has acknowledged into the state.
 
 Entries are saved as delivered when the consumer acknowledges them: when it asks for the next batch.
-A walk that was killed is resumed with the batch that the consumer was handling. This one batch may
-come twice, and nothing is lost.
+A walk that was killed is resumed with the batch that the consumer was handling. This one, rarely
+one of each document that was read at the same time, may come twice, and nothing is lost.
 """
 
 from __future__ import annotations

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from sitemapreader.changes.state_writer import StateWriter
 
 ACK_ENTRIES = 500
-"""Entries of one acknowledgement: the most that come twice after a `kill -9`."""
+"""Entries of one acknowledgement: the most of a document that come twice after a `kill -9`.
+
+A batch that waited for room is saved with the batches that others have offered meanwhile."""
 
 
 class DocumentTracker(DocumentMemory):

@@ -358,7 +358,7 @@ def live(
 @pytest.mark.slow
 @pytest.mark.parametrize("changes", ["", "changes"])
 def test_kill_minus_nine(changes: str, tmp_path: Path) -> None:
-    """Killed at random moments, a walk gives each URL at least once, and a batch a kill twice."""
+    """Killed at random moments, a walk gives each URL at least once, and few of them twice."""
     site = tmp_path / "site"
     site.mkdir()
     maps = [f"https://example.org/{number}.xml" for number in range(6)]
@@ -376,7 +376,8 @@ def test_kill_minus_nine(changes: str, tmp_path: Path) -> None:
     while killed < 3 * SCALE:
         came, kills = live(site, tmp_path / f"{time.time_ns()}", changes, seconds)
         assert set(came) == set(chain(*locs))
-        assert len(came) <= 30_000 + ACK_ENTRIES * kills
+        # one batch, rarely one of each document that is read at the same time
+        assert len(came) <= 30_000 + ACK_ENTRIES * kills * len(maps)
         killed += kills
 
 
