@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 P = ParamSpec("P")
 
-ROUNDS = 10
+ROUNDS = 30
 MAX_GROWTH = 9.0
 """Four times the input takes 4 times as long if time is linear, 16 times if it is square."""
 LEAST_SECONDS = 0.0005
