@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-if find_spec("mcp") is None:
+if find_spec("mcp") is None:  # an extra; what is tested imports it
     pytest.skip("no mcp: pip install mcp", allow_module_level=True)
 
 from sitemapreader._mcp.memory import SiteMemory
@@ -23,7 +23,7 @@ MORE = "there are more rows than fit in the result"
 
 
 def rows(count: int, chars: int = 1) -> list[dict[str, Any]]:
-    """Make rows, each of so many characters as JSON."""
+    """Make rows, each `chars` characters long as JSON."""
     return [{"u": f"{number:0{chars - 9}}"} for number in range(count)]
 
 

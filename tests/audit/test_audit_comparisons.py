@@ -216,7 +216,7 @@ def test_a_sample_without_a_hit_may_have_missed_some(tmp_path: Path) -> None:
 def test_hits_of_a_page_are_told_apart_by_their_details(
     tmp_path: Path, unit: str, told: list[str]
 ) -> None:
-    """Of links, images and videos; of others a page is one."""
+    """Links, images and videos are counted one by one, and all else by its page."""
     hit = finding("f", "/a", "/a", details=["/m", "/n"], unit=unit)
     before = write(tmp_path / "0.json", **PASSED)
     (found,) = compare_audits(before, write(tmp_path / "1.json", hit))

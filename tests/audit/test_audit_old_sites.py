@@ -32,7 +32,7 @@ WAS = ("was-*",)
 async def test_the_old_site_is_given_in_many_ways(tmp_path: Path, kind: str) -> None:
     """A sitemap, a crawl or a URL: its URLs are asked for as they are.
 
-    Of a crawl, only pages that existed and could be indexed count.
+    Only the pages of a crawl that existed and could be indexed count.
     """
     async with serve_pages(**{"": page(), "new": page()}) as server:
         publish(server, "", "new")

@@ -1,4 +1,4 @@
-"""What an audit ends with, and what every format of it says, to the letter."""
+"""The outcome of an audit, and its exact text in every format."""
 
 from __future__ import annotations
 
@@ -345,7 +345,7 @@ def test_examples_of_a_short_text(
 
 
 def test_what_a_baseline_knows() -> None:
-    """New hits by severity, the known ones, and those that are gone."""
+    """New hits are counted by severity, beside the known and the vanished ones."""
     findings = [
         make_finding("a", 5, severity="error", new=2),
         make_finding("b", 3, severity="info", new=1),
@@ -412,7 +412,7 @@ def test_a_code_span_holds_any_text(text: str, code: str) -> None:
     [("a.HTM", "html"), ("a.md", "markdown"), ("a.xml", "junit"), ("a.b.json", "json")],
 )
 def test_the_suffix_of_a_report_names_its_format(path: str, name: str) -> None:
-    """In any case; another one is refused with those that are known."""
+    """The suffix is read in any case, and the error for another one lists the known ones."""
     assert words.find_audit_format(path) == name
     with pytest.raises(AuditInputError, match=r"\.csv") as refused:
         words.find_audit_format("a.doc")
